@@ -1,0 +1,156 @@
+"""The store, for asynchronous code."""
+
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, nullcontext
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
+from weakref import WeakSet
+
+import psycopg
+from psycopg import AsyncConnection, AsyncCursor
+from psycopg.rows import tuple_row
+from psycopg_pool import AsyncConnectionPool
+
+from memstore import calls
+from memstore.calls import Call
+from memstore.errors import StoreUnavailable, translate
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+_fitting: WeakSet[AsyncConnection[object]] = WeakSet()
+
+
+class AsyncPool(Protocol):
+    """What lends connections, as `psycopg_pool.AsyncConnectionPool` does."""
+
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[object]]:
+        """Lends a connection for one transaction."""
+
+
+def _method(call: Callable[P, Call[T]]) -> "Callable[Concatenate[AsyncStore, P], Coroutine[None, None, T]]":
+    async def method(self: "AsyncStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.run(call(*args, **kwargs))
+
+    return calls.describe(method, call, "AsyncStore")
+
+
+class AsyncStore:
+    """`memstore.Store` for asyncio: the same methods, to be awaited, on psycopg's asynchronous sources.
+
+    With a connection string its pool belongs to the event loop of the first call.
+    """
+
+    def __init__(self, source: AsyncConnection[object] | AsyncPool | str, *, timeout: float = 5.0) -> None:
+        """Makes a store; nothing is connected yet.
+
+        Args:
+            source: A connection, a pool, or a connection string.
+            timeout: With a connection string: how many seconds to wait for a connection. A `connect_timeout`
+                in the string takes precedence while one is being made.
+
+        Raises:
+            ValueError: libpq can't read the connection string.
+            TypeError: The source is none of the three.
+        """
+        self._source: AsyncConnection[object] | AsyncPool
+        self._own: AsyncConnectionPool | None = None
+        self._fits = False
+        if isinstance(source, str):
+            self._url = calls.connection_string(source, timeout)
+            self._source = self._own = AsyncConnectionPool(
+                self._url,
+                kwargs={"autocommit": True},
+                min_size=0,
+                max_size=4,
+                timeout=timeout,
+                open=False,
+            )
+        elif isinstance(source, AsyncConnection) or callable(getattr(source, "connection", None)):
+            self._source = source
+        else:
+            raise TypeError(f"a store needs an async connection, pool or a URL, not {type(source).__name__}")
+
+    async def close(self) -> None:
+        """Closes the store's own pool, where it has one."""
+        if self._own is not None:
+            await self._own.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def run(self, call: Call[T]) -> T:
+        """Runs a call that `memstore.calls` made; the methods do no more than this.
+
+        Raises:
+            MemstoreError: The store refuses, or can't be reached.
+            psycopg.Error: A conflict or a timeout, or the caller's transaction had failed before.
+        """
+        try:
+            if not self._fits:
+                await self._look()
+            async with self._connection() as connection:
+                return await _fetch(connection, call)
+        except (psycopg.Error, UnicodeError) as error:
+            refusal = translate(error)
+        if isinstance(refusal, StoreUnavailable):
+            self._fits = False
+        return call.refused(refusal)
+
+    def _connection(self) -> AbstractAsyncContextManager[AsyncConnection[object]]:
+        if isinstance(self._source, AsyncConnection):
+            return nullcontext(self._source)
+        return self._source.connection()
+
+    async def _look(self) -> None:
+        """Sees whether the schema fits, as `Store` does."""
+        if self._own is None:
+            async with self._connection() as connection:
+                await _require_schema(connection)
+        else:
+            async with await AsyncConnection.connect(self._url, autocommit=True) as connection:
+                await _require_schema(connection)
+            await self._own.open()
+            await self._own.check()
+        self._fits = True
+
+    create_user = _method(calls.create_user)
+    find_user = _method(calls.find_user)
+    delete_user = _method(calls.delete_user)
+
+    insert_memory = _method(calls.insert_memory)
+    insert_memories = _method(calls.insert_memories)
+    supersede_memory = _method(calls.supersede_memory)
+    supersede_with = _method(calls.supersede_with)
+    delete_memory = _method(calls.delete_memory)
+    get_memory = _method(calls.get_memory)
+    list_memories = _method(calls.list_memories)
+    memory_history = _method(calls.memory_history)
+    memories_as_of = _method(calls.memories_as_of)
+    set_embedding = _method(calls.set_embedding)
+    memory_violations = _method(calls.memory_violations)
+    list_rules = _method(calls.list_rules)
+
+    rank_memories = _method(calls.rank_memories)
+    recall = _method(calls.recall)
+
+
+async def _fetch(connection: AsyncConnection[object], call: Call[T]) -> T:
+    async with AsyncCursor(connection, row_factory=tuple_row) as cursor:
+        calls.pin(cursor)
+        await cursor.execute(call.statement, call.parameters)
+        return call.answer(await cursor.fetchall())
+
+
+async def _require_schema(connection: AsyncConnection[object]) -> None:
+    if connection not in _fitting:
+        version = None
+        if await _fetch(connection, calls.INSTALLED):
+            version = await _fetch(connection, calls.VERSION)
+        calls.require_version(version)
+        _fitting.add(connection)

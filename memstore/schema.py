@@ -1,0 +1,148 @@
+"""Where the SQL is, and how it gets into a database.
+
+The three ways to install (``memstore migrate``, yoyo, ``psql -f sql/install.sql``) give the same database; each
+adopts what the others did. :func:`migrate` is the first of them, :func:`load_code` is what yoyo's post-apply hook
+calls.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Protocol
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from yoyo import read_migrations
+from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
+from yoyo.connections import DatabaseURI
+
+__all__ = ["digest_sql", "load_code", "migrate", "migrations_dir", "pending", "sql_dir", "verify"]
+
+# Also in sql/install.sql: whoever migrates waits for whoever does.
+_LOCK = 7310603183541
+
+
+class _Connection(Protocol):
+    """A DB-API connection: psycopg's, or the one that yoyo was told to use."""
+
+    def cursor(self) -> Any: ...
+
+
+def _dir(name: str) -> Path:
+    here = Path(__file__).resolve().parent
+    for folder in (here / name, here.parent / name):
+        if folder.is_dir():
+            return folder
+    raise FileNotFoundError(f"the folder {name}/ of memstore is missing; install the package again")
+
+
+def sql_dir() -> Path:
+    """The folder of the code layer, in the installed package or beside it in a checkout."""
+    return _dir("sql")
+
+
+def migrations_dir() -> Path:
+    """The folder of the migrations, in the installed package or beside it in a checkout."""
+    return _dir("migrations")
+
+
+def _code_files() -> list[str]:
+    install = (sql_dir() / "install.sql").read_text(encoding="utf-8")
+    code = install.rpartition("\\ir yoyo.sql\n")[2]
+    return [name for name in re.findall(r"^\\ir (\S+)$", code, re.MULTILINE) if name != "digest.sql"]
+
+
+def _code_checksum() -> str:
+    digest = hashlib.sha256()
+    for name in _code_files():
+        digest.update(name.encode() + b"\0" + (sql_dir() / name).read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _migration_files() -> list[Path]:
+    return [p for p in sorted(migrations_dir().glob("[0-9]*.sql")) if not p.name.endswith(".rollback.sql")]
+
+
+def _migration_checksums() -> dict[str, str]:
+    return {p.stem: hashlib.sha256(p.read_bytes()).hexdigest() for p in _migration_files()}
+
+
+def digest_sql() -> str:
+    """What ``sql/digest.sql`` has to say: the checksums of the code layer and of the migrations."""
+    migrations = json.dumps(_migration_checksums(), indent=2)
+    return (
+        "-- Written by: python -m memstore.schema. A test holds it true.\n"
+        "do $$\nbegin\n"
+        f"  perform memstore.record_deployment(\n'{_code_checksum()}',\n'{migrations}'\n);\n"
+        "end\n$$;\n"
+    )
+
+
+def load_code(connection: _Connection) -> None:
+    """Load ``sql/`` and record what is installed, in the connection's current transaction.
+
+    Args:
+        connection: a DB-API connection of the schema's owner.
+
+    Raises:
+        psycopg.Error: with the constraint name ``migration_changed`` where a migration's file is not the one that
+            was applied, ``deployment_newer`` where the database is ahead of this package.
+    """
+    with closing(connection.cursor()) as cursor:
+        for name in _code_files():
+            # Without parameters, so that a % in the text is only a %.
+            cursor.execute((sql_dir() / name).read_text(encoding="utf-8"))
+        cursor.execute(
+            "select memstore.record_deployment(%s, %s::jsonb)",
+            (_code_checksum(), json.dumps(_migration_checksums())),
+        )
+
+
+def _backend(conninfo: str) -> PostgresqlPsycopgBackend:
+    parameters = {**conninfo_to_dict(conninfo), "schema": "memstore"}
+    database = parameters.pop("dbname", None)
+    return PostgresqlPsycopgBackend(
+        DatabaseURI("postgresql+psycopg", None, None, None, None, database, parameters), "_yoyo_migration"
+    )
+
+
+def migrate(conninfo: str) -> list[str]:
+    """Bring a database to this version: the migrations that it lacks, then the code layer.
+
+    Safe to repeat, to run many times at once, and to run again after it was killed at any point.
+
+    Args:
+        conninfo: a libpq URL or connection string of the role that owns, or will own, the schema.
+
+    Returns:
+        The names of the migrations that were applied.
+
+    Raises:
+        psycopg.Error: the server's refusal.
+    """
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        connection.execute("set client_min_messages = warning")
+        connection.execute("select pg_advisory_lock(%s)", [_LOCK])
+        connection.execute("create schema if not exists memstore")
+        connection.execute(_read(sql_dir() / "yoyo.sql"))
+        names = []
+        with _backend(conninfo) as backend:
+            missing = backend.to_apply(read_migrations(str(migrations_dir())))
+            names = [migration.id for migration in missing]
+            backend.apply_migrations_only(missing)
+        with connection.transaction():
+            load_code(connection)
+            connection.execute("delete from memstore.yoyo_lock where pid = 0")
+    return names
+
+
+def _read(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+if __name__ == "__main__":
+    (sql_dir() / "digest.sql").write_text(digest_sql(), encoding="utf-8")

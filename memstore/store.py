@@ -1,0 +1,170 @@
+"""The store, for synchronous code."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
+from weakref import WeakSet
+
+import psycopg
+from psycopg import Connection, Cursor
+from psycopg.rows import tuple_row
+from psycopg_pool import ConnectionPool
+
+from memstore import calls
+from memstore.calls import Call
+from memstore.errors import StoreUnavailable, translate
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+# Connections whose schema was looked at: an application may make a store for each of a pool's transactions.
+_fitting: WeakSet[Connection[object]] = WeakSet()
+
+
+class Pool(Protocol):
+    """What lends connections, as `psycopg_pool.ConnectionPool` does."""
+
+    def connection(self) -> AbstractContextManager[Connection[object]]:
+        """Lends a connection for one transaction."""
+
+
+def _method(call: Callable[P, Call[T]]) -> "Callable[Concatenate[Store, P], T]":
+    def method(self: "Store", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.run(call(*args, **kwargs))
+
+    return calls.describe(method, call, "Store")
+
+
+class Store:
+    """The memories in a database. Each method calls the function of the same name in the schema `memstore`.
+
+    The source decides about transactions:
+
+    - A `Connection`: a call joins its transaction, and commits or rolls back with the application's own rows.
+      As for any statement, psycopg opens a transaction where none is open, unless the connection is in
+      autocommit mode; and an error leaves a transaction aborted. To go on after one, make the call inside
+      `connection.transaction()`.
+    - A `ConnectionPool`: each call is a transaction of its own.
+    - A connection string or URL: likewise, on a small pool of the store's own, which opens with the first
+      call and closes with the store.
+
+    The first call looks whether the schema fits, and raises `SchemaOutdated` where it doesn't. Threads can
+    share a store as far as they can share its source.
+    """
+
+    def __init__(self, source: Connection[object] | Pool | str, *, timeout: float = 5.0) -> None:
+        """Makes a store; nothing is connected yet.
+
+        Args:
+            source: A connection, a pool, or a connection string.
+            timeout: With a connection string: how many seconds to wait for a connection. A `connect_timeout`
+                in the string takes precedence while one is being made.
+
+        Raises:
+            ValueError: libpq can't read the connection string.
+            TypeError: The source is none of the three.
+        """
+        self._source: Connection[object] | Pool
+        self._own: ConnectionPool | None = None
+        self._fits = False
+        if isinstance(source, str):
+            self._url = calls.connection_string(source, timeout)
+            self._source = self._own = ConnectionPool(
+                self._url,
+                kwargs={"autocommit": True},  # a call is one statement, so this saves two round trips
+                min_size=0,
+                max_size=4,
+                timeout=timeout,
+                open=False,
+            )
+        elif isinstance(source, Connection) or callable(getattr(source, "connection", None)):
+            self._source = source
+        else:
+            raise TypeError(f"a store needs a connection, a pool or a URL, not {type(source).__name__}")
+
+    def close(self) -> None:
+        """Closes the store's own pool, where it has one."""
+        if self._own is not None:
+            self._own.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def run(self, call: Call[T]) -> T:
+        """Runs a call that `memstore.calls` made; the methods do no more than this.
+
+        Raises:
+            MemstoreError: The store refuses, or can't be reached.
+            psycopg.Error: A conflict or a timeout, or the caller's transaction had failed before.
+        """
+        try:
+            if not self._fits:
+                self._look()
+            with self._connection() as connection:
+                return _fetch(connection, call)
+        except (psycopg.Error, UnicodeError) as error:
+            refusal = translate(error)
+        if isinstance(refusal, StoreUnavailable):
+            self._fits = False
+        return call.refused(refusal)
+
+    def _connection(self) -> AbstractContextManager[Connection[object]]:
+        return (
+            nullcontext(self._source) if isinstance(self._source, Connection) else self._source.connection()
+        )
+
+    def _look(self) -> None:
+        """Sees whether the schema fits: once, and again when the store was out of reach meanwhile."""
+        if self._own is None:
+            with self._connection() as connection:
+                _require_schema(connection)
+        else:
+            # Not through the pool, which retries until the time is up and then can't tell why.
+            with psycopg.connect(self._url, autocommit=True) as connection:
+                _require_schema(connection)
+            self._own.open()
+            self._own.check()
+        self._fits = True
+
+    create_user = _method(calls.create_user)
+    find_user = _method(calls.find_user)
+    delete_user = _method(calls.delete_user)
+
+    insert_memory = _method(calls.insert_memory)
+    insert_memories = _method(calls.insert_memories)
+    supersede_memory = _method(calls.supersede_memory)
+    supersede_with = _method(calls.supersede_with)
+    delete_memory = _method(calls.delete_memory)
+    get_memory = _method(calls.get_memory)
+    list_memories = _method(calls.list_memories)
+    memory_history = _method(calls.memory_history)
+    memories_as_of = _method(calls.memories_as_of)
+    set_embedding = _method(calls.set_embedding)
+    memory_violations = _method(calls.memory_violations)
+    list_rules = _method(calls.list_rules)
+
+    rank_memories = _method(calls.rank_memories)
+    recall = _method(calls.recall)
+
+
+def _fetch(connection: Connection[object], call: Call[T]) -> T:
+    # A cursor of our own making, whatever the connection's cursor and row factories make.
+    with Cursor(connection, row_factory=tuple_row) as cursor:
+        calls.pin(cursor)
+        cursor.execute(call.statement, call.parameters)
+        return call.answer(cursor.fetchall())
+
+
+def _require_schema(connection: Connection[object]) -> None:
+    if connection not in _fitting:
+        version = None
+        if _fetch(connection, calls.INSTALLED):
+            version = _fetch(connection, calls.VERSION)
+        calls.require_version(version)
+        _fitting.add(connection)

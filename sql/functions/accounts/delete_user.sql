@@ -1,0 +1,66 @@
+/*
+delete_user: erases an account.
+
+Example:
+  select memstore.delete_user(memstore.find_user('account-1'));
+Result:
+  1
+
+Deletes all memories of the account, live and superseded, of every bucket, and the account. Rows of other
+accounts that one of them had replaced stay superseded, and point at what it had been replaced by, or at nothing.
+
+Arguments
+  actor  uuid  the account
+Returns
+  how many memories went
+Errors
+  actor_unknown
+*/
+create or replace function memstore.delete_user(actor uuid)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_deleted bigint;
+begin
+  perform 1
+  from memstore.users u
+  where u.id = delete_user.actor
+  and u.erased_at is null
+  for update;
+  if not found then
+    perform memstore.refuse('actor_unknown', 'actor');
+  end if;
+
+  perform 1
+  from memstore.memories m
+  where m.user_id = delete_user.actor
+  order by m.id
+  for update;
+
+  -- Step by step down the chain, as the chain's guard has it, until the target belongs to somebody else.
+  loop
+    update memstore.memories p
+    set superseded_by_id = t.superseded_by_id, updated_at = clock_timestamp()
+    from memstore.memories t
+    where t.id = p.superseded_by_id
+    and t.user_id = delete_user.actor
+    and p.user_id <> delete_user.actor
+    and t.superseded_by_id is not null;
+    exit when not found;
+  end loop;
+
+  delete from memstore.memories m
+  where m.user_id = delete_user.actor;
+  get diagnostics v_deleted = row_count;
+
+  delete from memstore.users u
+  where u.id = delete_user.actor;
+  return v_deleted;
+end
+$$;
+
+comment on function memstore.delete_user(uuid) is 'Erases an account with all of its memories.';

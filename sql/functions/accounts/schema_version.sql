@@ -1,0 +1,25 @@
+/*
+schema_version: the number of the newest migration that these functions were written for.
+
+Example:
+  select memstore.schema_version() >= 4;
+Result:
+  t
+
+A client that needs a newer one says so.
+
+Returns
+  the number
+Errors
+  none
+*/
+create or replace function memstore.schema_version()
+returns integer
+language sql
+immutable parallel safe
+security invoker
+as $$
+  select 4
+$$;
+
+comment on function memstore.schema_version() is 'The number of the newest migration that these functions were written for.';

@@ -1,0 +1,68 @@
+/*
+delete_memory: forgets a memory.
+
+Example:
+  select body from memstore.delete_memory(
+    memstore.find_user('account-1'),
+    '00000000-0000-4000-8000-000000000001'
+  );
+Result:
+  I use pnpm, not npm.
+
+The row is gone. What it had replaced stays superseded, and points at what the row itself was replaced by, or at
+nothing.
+
+Arguments
+  actor  uuid  the account
+  id     uuid  the memory, live or superseded
+Returns
+  the memory as it was
+Errors
+  actor_unknown; memory_not_found (also for another account's)
+*/
+create or replace function memstore.delete_memory(actor uuid, id uuid)
+returns memstore.memory
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_user memstore.users := memstore.lock_actor(delete_memory.actor);
+  v_memory memstore.memory;
+begin
+  perform 1
+  from memstore.memories m
+  where m.id = delete_memory.id
+  and m.user_id = v_user.id;
+  if not found then
+    perform memstore.refuse('memory_not_found', 'id');
+  end if;
+
+  perform 1
+  from memstore.memories m
+  where m.id = delete_memory.id
+  or m.superseded_by_id = delete_memory.id
+  order by m.id
+  for update;
+
+  update memstore.memories p
+  set superseded_by_id = m.superseded_by_id, updated_at = clock_timestamp()
+  from memstore.memories m
+  where m.id = delete_memory.id
+  and m.superseded_by_id is not null
+  and p.superseded_by_id = delete_memory.id;
+
+  delete from memstore.memories m
+  where m.id = delete_memory.id
+  and m.user_id = v_user.id
+  returning (memstore.to_memory(m)).*
+  into v_memory;
+  if not found then
+    perform memstore.refuse('memory_not_found', 'id');
+  end if;
+  return v_memory;
+end
+$$;
+
+comment on function memstore.delete_memory(uuid, uuid) is 'Forgets a memory: the row is gone.';

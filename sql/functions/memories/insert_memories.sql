@@ -1,0 +1,46 @@
+/*
+insert_memories: remembers many things at once, all of them or none.
+
+Example:
+  select body from memstore.insert_memories(
+    memstore.find_user('account-1'),
+    '[{"body": "Deploys happen on Tuesdays."}, {"body": "CI runs on two cores.", "bucket": "learned"}]'
+  );
+Result:
+  Deploys happen on Tuesdays.
+  CI runs on two cores.
+
+Arguments
+  actor     uuid   the account whose memories they are
+  memories  jsonb  an array of up to 10,000 objects; their keys are the arguments of insert_memory but for
+                   actor, embeddings are arrays of numbers, dates are texts such as 2026-08-25
+Returns
+  the memories, in the order of the items; their times rise in it too
+Errors
+  as insert_memory, and argument_invalid for what is no such array (an unknown key, a value of another type); the
+  message says which item
+*/
+create or replace function memstore.insert_memories(actor uuid, memories jsonb)
+returns setof memstore.memory
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_user memstore.users := memstore.lock_actor(insert_memories.actor);
+begin
+  return query
+  select w.*
+  from memstore.write_memories(
+    array(
+      select r.candidate
+      from memstore.read_memories(v_user.id, memories) r
+      order by r.item
+    ),
+    in_order => true
+  ) w;
+end
+$$;
+
+comment on function memstore.insert_memories(uuid, jsonb) is 'Remembers many things at once, all of them or none.';

@@ -1,0 +1,68 @@
+/*
+insert_memory: remembers one thing.
+
+Example:
+  select body from memstore.insert_memory(memstore.find_user('account-1'), 'Deploys happen on Tuesdays.');
+Result:
+  Deploys happen on Tuesdays.
+
+Texts are trimmed of white space; of optional ones an empty text is an absent one. A caller-given id makes a
+retry safe: the same id, account and content again returns the row already there.
+
+Arguments
+  actor            uuid    the account whose memory it is
+  body             text    1 to 2,000 characters
+  bucket           text    user (the account said so), learned (a job learned it), system (shared); 'user'
+  source_ref       text    which work taught it, 1 to 200 characters
+  embedding        real[]  1 to 16,000 numbers, none beyond 1e6 in magnitude and one of at least 1e-6
+  embedding_model  text    its model, 1 to 200 characters; one model has one number of dimensions
+  slug             text    system only: sys: and something behind it, 200 characters at most
+  entity           text    system only: what the claim is about, 1 to 200 characters
+  tier             text    system only: ledger or glass
+  as_of            date    system only: the date for which the claim holds
+  admission        text    system only: candidate, admitted or rejected, as the author sees it
+  evidence_refs    jsonb   system only: 1 to 20 objects with kind (receipt, memory, url), ref (2,000 characters)
+                           and digest (200 characters)
+  language         text    how the body is read, a text search configuration; the account's where left out
+  id               uuid    the memory's id; chosen by the database where it is left out
+Returns
+  the memory
+Errors
+  actor_unknown, quota_reached, id_taken, embedding_dimensions_differ; the names of the rules (list_rules)
+*/
+create or replace function memstore.insert_memory(
+  actor uuid,
+  body text,
+  bucket text default 'user',
+  source_ref text default null,
+  embedding real[] default null,
+  embedding_model text default null,
+  slug text default null,
+  entity text default null,
+  tier text default null,
+  as_of date default null,
+  admission text default null,
+  evidence_refs jsonb default null,
+  language text default null,
+  id uuid default null
+)
+returns memstore.memory
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_user memstore.users := memstore.lock_actor(insert_memory.actor);
+begin
+  return memstore.write_memory(
+    memstore.new_memory(
+      actor, body, coalesce(bucket, 'user'), source_ref, embedding, embedding_model, slug, entity, tier, as_of,
+      admission, evidence_refs, coalesce(nullif(language, ''), v_user.language), id
+    )
+  );
+end
+$$;
+
+comment on function memstore.insert_memory(uuid, text, text, text, real[], text, text, text, text, date, text, jsonb, text, uuid)
+is 'Remembers one thing.';

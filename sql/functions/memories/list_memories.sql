@@ -1,0 +1,60 @@
+/*
+list_memories: the account's memories, newest first.
+
+Example:
+  select body from memstore.list_memories(memstore.find_user('account-1'));
+Result:
+  I use pnpm, not npm.
+
+Arguments
+  actor               uuid     the account
+  bucket              text     user, learned or system; all of them where left out
+  include_superseded  boolean  whether to list the replaced ones too; false
+  page_size           integer  1 to 200 memories; 200
+  after               uuid     the id of the last memory of the page before
+Returns
+  memories, by inserted_at and id, both descending
+Errors
+  actor_unknown; argument_invalid (bucket, page_size); memory_not_found (after)
+*/
+create or replace function memstore.list_memories(
+  actor uuid,
+  bucket text default null,
+  include_superseded boolean default false,
+  page_size integer default 200,
+  after uuid default null
+)
+returns setof memstore.memory
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
+declare
+  v_after memstore.memory;
+begin
+  perform memstore.require_actor(list_memories.actor);
+  if list_memories.bucket not in ('user', 'learned', 'system') then
+    perform memstore.refuse('argument_invalid', 'bucket');
+  end if;
+  if coalesce(list_memories.page_size, 200) not between 1 and 200 then
+    perform memstore.refuse('argument_invalid', 'page_size');
+  end if;
+  if list_memories.after is not null then
+    v_after := memstore.get_memory(list_memories.actor, list_memories.after);
+  end if;
+
+  return query
+  select (memstore.to_memory(m)).*
+  from memstore.memories m
+  where m.user_id = list_memories.actor
+  and (m.superseded_at is null or coalesce(list_memories.include_superseded, false))
+  and (list_memories.bucket is null or m.bucket = list_memories.bucket)
+  and (list_memories.after is null or (m.inserted_at, m.id) < (v_after.inserted_at, v_after.id))
+  order by m.inserted_at desc, m.id desc
+  limit coalesce(list_memories.page_size, 200);
+end
+$$;
+
+comment on function memstore.list_memories(uuid, text, boolean, integer, uuid) is 'The account''s memories, newest first, a page at a time.';

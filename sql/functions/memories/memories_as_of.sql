@@ -1,0 +1,42 @@
+/*
+memories_as_of: what the account's memory held at a past moment.
+
+Example:
+  select body from memstore.memories_as_of(memstore.find_user('account-1'), clock_timestamp());
+Result:
+  I use pnpm, not npm.
+
+What was deleted since is gone from the past too.
+
+Arguments
+  actor   uuid         the account
+  moment  timestamptz  the moment
+Returns
+  the memories that were live then, newest first
+Errors
+  actor_unknown; argument_invalid (no moment)
+*/
+create or replace function memstore.memories_as_of(actor uuid, moment timestamptz)
+returns setof memstore.memory
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform memstore.require_actor(memories_as_of.actor);
+  if memories_as_of.moment is null then
+    perform memstore.refuse('argument_invalid', 'moment');
+  end if;
+
+  return query
+  select (memstore.to_memory(m)).*
+  from memstore.memories m
+  where m.user_id = memories_as_of.actor
+  and m.inserted_at <= memories_as_of.moment
+  and (m.superseded_at is null or m.superseded_at > memories_as_of.moment)
+  order by m.inserted_at desc, m.id desc;
+end
+$$;
+
+comment on function memstore.memories_as_of(uuid, timestamptz) is 'The memories that were live at a past moment.';

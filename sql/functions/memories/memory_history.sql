@@ -1,0 +1,70 @@
+/*
+memory_history: the whole chain of a memory.
+
+Example:
+  select memstore.supersede_memory(
+    memstore.find_user('account-1'),
+    '00000000-0000-4000-8000-000000000001',
+    'I use pnpm 9, not npm.'
+  );
+  select body, superseded_at is null as live
+  from memstore.memory_history(memstore.find_user('account-1'), '00000000-0000-4000-8000-000000000001');
+Result:
+  I use pnpm, not npm.|f
+  I use pnpm 9, not npm.|t
+
+The memory, all that it replaced, directly or not, what it was replaced by, and all that this replaced. The chain
+of a claim goes across accounts; its author may read it, and every steward.
+
+Arguments
+  actor  uuid  the account
+  id     uuid  any memory of the chain that is the account's own (or a claim, for a steward)
+Returns
+  memories, oldest first
+Errors
+  actor_unknown; memory_not_found (also for another account's)
+*/
+create or replace function memstore.memory_history(actor uuid, id uuid)
+returns setof memstore.memory
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform memstore.require_actor(memory_history.actor);
+  perform 1
+  from memstore.memories m
+  join memstore.users u on u.id = memory_history.actor
+  where m.id = memory_history.id
+  and (m.user_id = u.id or m.bucket = 'system' and u.steward);
+  if not found then
+    perform memstore.refuse('memory_not_found', 'id');
+  end if;
+
+  return query
+  with recursive replacements as (
+    select m.id, m.superseded_by_id
+    from memstore.memories m
+    where m.id = memory_history.id
+    union
+    select m.id, m.superseded_by_id
+    from replacements r
+    join memstore.memories m on m.id = r.superseded_by_id
+  ),
+  chain as (
+    select r.id
+    from replacements r
+    union
+    select m.id
+    from chain c
+    join memstore.memories m on m.superseded_by_id = c.id
+  )
+  select (memstore.to_memory(m)).*
+  from chain c
+  join memstore.memories m on m.id = c.id
+  order by m.inserted_at, m.id;
+end
+$$;
+
+comment on function memstore.memory_history(uuid, uuid) is 'The whole chain of a memory, oldest first.';

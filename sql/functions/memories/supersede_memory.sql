@@ -1,0 +1,114 @@
+/*
+supersede_memory: corrects a memory.
+
+Example:
+  select body from memstore.supersede_memory(
+    memstore.find_user('account-1'),
+    '00000000-0000-4000-8000-000000000001',
+    'I use pnpm 9, not npm.'
+  );
+Result:
+  I use pnpm 9, not npm.
+
+Writes the replacement and points the old row at it, in one step; the old row stays. What is left out (NULL)
+of source_ref, language, entity and tier comes from the target; an empty text clears it (of the language: the
+account's). A claim keeps its slug, its as_of is today and its admission candidate unless given. Nothing moves
+into or out of the system bucket. A steward may correct another account's claim; the replacement is the
+steward's. A repeated call with the same id and content returns the row already there.
+
+Arguments
+  actor            uuid    the account that corrects
+  target           uuid    the memory to correct: live, and the account's own (or a claim, for a steward)
+  body             text    1 to 2,000 characters
+  bucket           text    user, learned or system; the target's where left out
+  source_ref, embedding, embedding_model, entity, tier, as_of, admission, evidence_refs, language, id
+                           as in insert_memory
+Returns
+  the replacement
+Errors
+  actor_unknown; not_supersedable (one answer for a foreign, a superseded and an unknown id); id_taken,
+  quota_reached (a steward's correction of another's claim), embedding_dimensions_differ; the names of the rules
+*/
+create or replace function memstore.supersede_memory(
+  actor uuid,
+  target uuid,
+  body text,
+  bucket text default null,
+  source_ref text default null,
+  embedding real[] default null,
+  embedding_model text default null,
+  entity text default null,
+  tier text default null,
+  as_of date default null,
+  admission text default null,
+  evidence_refs jsonb default null,
+  language text default null,
+  id uuid default null
+)
+returns memstore.memory
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_user memstore.users := memstore.lock_memories(supersede_memory.actor, array[supersede_memory.target]);
+  v_target memstore.memories;
+  v_candidate memstore.memories;
+  v_stored memstore.memories;
+begin
+  select m.*
+  into v_target
+  from memstore.memories m
+  where m.id = supersede_memory.target
+  and (m.user_id = supersede_memory.actor or m.bucket = 'system' and v_user.steward);
+  if not found or (coalesce(supersede_memory.bucket, v_target.bucket) = 'system') <> (v_target.bucket = 'system') then
+    perform memstore.refuse('not_supersedable', 'target');
+  end if;
+
+  v_candidate := memstore.new_memory(
+    actor,
+    body,
+    coalesce(bucket, v_target.bucket),
+    coalesce(source_ref, v_target.source_ref),
+    embedding,
+    embedding_model,
+    v_target.slug,
+    coalesce(entity, v_target.entity),
+    coalesce(tier, v_target.tier),
+    case when v_target.bucket = 'system' then coalesce(as_of, current_date) else as_of end,
+    case when v_target.bucket = 'system' then coalesce(admission, 'candidate') else admission end,
+    evidence_refs,
+    coalesce(nullif(coalesce(language, v_target.language), ''), v_user.language),
+    id
+  );
+
+  if v_target.superseded_at is not null then
+    select m.*
+    into v_stored
+    from memstore.memories m
+    where m.id = supersede_memory.id
+    and m.id = v_target.superseded_by_id;
+    if found and memstore.same_content(v_stored, v_candidate, supersede_memory.as_of is not null) then
+      return memstore.to_memory(v_stored);
+    end if;
+    perform memstore.refuse('not_supersedable', 'target');
+  end if;
+
+  -- One value for both rows, later than what the target itself has replaced, also where a clock went back.
+  v_candidate.inserted_at := greatest(
+    v_candidate.inserted_at,
+    v_target.inserted_at + interval '1 microsecond',
+    (
+      select max(p.superseded_at) + interval '1 microsecond'
+      from memstore.memories p
+      where p.superseded_by_id = v_target.id
+    )
+  );
+  v_candidate.updated_at := v_candidate.inserted_at;
+  return memstore.write_memory(v_candidate, v_target.id);
+end
+$$;
+
+comment on function memstore.supersede_memory(uuid, uuid, text, text, text, real[], text, text, text, date, text, jsonb, text, uuid)
+is 'Corrects a memory: writes a replacement, and points the old row at it.';

@@ -1,0 +1,72 @@
+/*
+configure: changes the store's settings, and tells them.
+
+Example:
+  select maximum_attached, maximum_attached_characters from memstore.configure(maximum_attached => 6);
+Result:
+  6|2000
+
+Operator only. What is left out stays as it is.
+
+Arguments
+  maximum_live_memories        integer           the ceiling of new accounts, 0 or more
+  maximum_attached             integer           memories that one recall attaches, 0 or more
+  maximum_attached_characters  integer           characters of bodies that one recall attaches, 0 or more
+  lexical_floor                double precision  0 to 1: a learned memory is eligible above it
+  semantic_floor               double precision  0 to 1: likewise
+  system_recall_enabled        boolean           whether recall reads the system bucket
+  maximum_system_pool          integer           claims that are ranked for one turn, 0 or more
+Returns
+  the settings
+Errors
+  the names of the rules of settings, such as settings_lexical_floor_shape
+*/
+create or replace function memstore.configure(
+  maximum_live_memories integer default null,
+  maximum_attached integer default null,
+  maximum_attached_characters integer default null,
+  lexical_floor double precision default null,
+  semantic_floor double precision default null,
+  system_recall_enabled boolean default null,
+  maximum_system_pool integer default null
+)
+returns memstore.settings
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_settings memstore.settings;
+begin
+  select s.*
+  into strict v_settings
+  from memstore.settings s
+  for update;
+  v_settings.maximum_live_memories := coalesce(configure.maximum_live_memories, v_settings.maximum_live_memories);
+  v_settings.maximum_attached := coalesce(configure.maximum_attached, v_settings.maximum_attached);
+  v_settings.maximum_attached_characters :=
+    coalesce(configure.maximum_attached_characters, v_settings.maximum_attached_characters);
+  v_settings.lexical_floor := coalesce(configure.lexical_floor, v_settings.lexical_floor);
+  v_settings.semantic_floor := coalesce(configure.semantic_floor, v_settings.semantic_floor);
+  v_settings.system_recall_enabled := coalesce(configure.system_recall_enabled, v_settings.system_recall_enabled);
+  v_settings.maximum_system_pool := coalesce(configure.maximum_system_pool, v_settings.maximum_system_pool);
+  if not memstore.settings_obey(v_settings) then
+    perform memstore.refuse_row('settings', memstore.settings_broken(v_settings));
+  end if;
+
+  update memstore.settings
+  set
+    maximum_live_memories = v_settings.maximum_live_memories,
+    maximum_attached = v_settings.maximum_attached,
+    maximum_attached_characters = v_settings.maximum_attached_characters,
+    lexical_floor = v_settings.lexical_floor,
+    semantic_floor = v_settings.semantic_floor,
+    system_recall_enabled = v_settings.system_recall_enabled,
+    maximum_system_pool = v_settings.maximum_system_pool;
+  return v_settings;
+end
+$$;
+
+comment on function memstore.configure(integer, integer, integer, double precision, double precision, boolean, integer)
+is 'Changes the store''s settings, and tells them.';

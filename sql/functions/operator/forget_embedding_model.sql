@@ -1,0 +1,32 @@
+/*
+forget_embedding_model: takes back register_embedding_model.
+
+Example:
+  select memstore.forget_embedding_model('no such model');
+Result:
+
+Operator only. The name goes at once where no memory uses it, and with its last embedding otherwise.
+
+Arguments
+  name  text  the model's name
+Errors
+  none
+*/
+create or replace function memstore.forget_embedding_model(name text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  update memstore.embedding_models e
+  set registered = false
+  where e.name = forget_embedding_model.name;
+  delete from memstore.embedding_models e
+  where e.name = forget_embedding_model.name
+  and not exists (select from memstore.memories m where m.embedding_model = e.name);
+end
+$$;
+
+comment on function memstore.forget_embedding_model(text) is 'Takes back the registration of an embedding model.';

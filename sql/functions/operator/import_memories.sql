@@ -1,0 +1,47 @@
+/*
+import_memories: brings in memories of one account with their ids and times.
+
+Example:
+  select body, inserted_at from memstore.import_memories(
+    memstore.find_user('account-1'),
+    '[{"id": "00000000-0000-4000-8000-000000000007", "body": "I use npm.", "inserted_at": "2026-01-02T03:04:05Z"}]'
+  );
+Result:
+  I use npm.|2026-01-02 03:04:05+00
+
+Operator only. As insert_memories, and objects may also have stance, inserted_at, updated_at, superseded_at and
+superseded_by_id; times are texts with a zone, such as 2026-01-02T03:04:05Z. What is replaced may point at a row
+of the same call or at one that is there.
+
+Arguments
+  user_id   uuid   the account
+  memories  jsonb  an array of up to 10,000 objects
+Returns
+  the memories, in the order of the items
+Errors
+  as insert_memories, and not_supersedable for a pointer that no correction could have left
+*/
+create or replace function memstore.import_memories(user_id uuid, memories jsonb)
+returns setof memstore.memory
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_user memstore.users := memstore.lock_actor(import_memories.user_id);
+begin
+  return query
+  select w.*
+  from memstore.write_memories(
+    array(
+      select r.candidate
+      from memstore.read_memories(v_user.id, memories, with_history => true) r
+      order by r.item
+    ),
+    in_order => false
+  ) w;
+end
+$$;
+
+comment on function memstore.import_memories(uuid, jsonb) is 'Brings in memories of one account with their ids and times.';

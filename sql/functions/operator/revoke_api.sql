@@ -1,0 +1,36 @@
+/*
+revoke_api: takes back grant_api.
+
+Example:
+  create role former_application;
+  select memstore.grant_api('former_application');
+  select memstore.revoke_api('former_application');
+  select has_schema_privilege('former_application', 'memstore', 'usage');
+Result:
+  f
+
+Operator only.
+
+Arguments
+  role  text  the role's name
+Errors
+  argument_invalid (no such role)
+*/
+create or replace function memstore.revoke_api(role text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if not exists (select from pg_roles r where r.rolname = revoke_api.role) then
+    perform memstore.refuse('argument_invalid', 'role');
+  end if;
+
+  execute format('revoke all on all functions in schema memstore from %I', revoke_api.role);
+  execute format('revoke usage on schema memstore from %I', revoke_api.role);
+end
+$$;
+
+comment on function memstore.revoke_api(text) is 'Takes back grant_api.';

@@ -1,0 +1,47 @@
+/*
+set_maximum_live_memories: the ceiling of one account.
+
+Example:
+  select memstore.set_maximum_live_memories(memstore.find_user('account-1'), 1000);
+Result:
+
+Operator only. A ceiling below what the account holds takes nothing away: it can correct and delete, and adds
+nothing. For new accounts: configure.
+
+Arguments
+  user_id                uuid     the account
+  maximum_live_memories  integer  live memories at most, of all buckets, tombstones aside; 0 or more
+Errors
+  actor_unknown; users_maximum_live_memories_shape
+*/
+create or replace function memstore.set_maximum_live_memories(user_id uuid, maximum_live_memories integer)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_user memstore.users;
+begin
+  select u.*
+  into v_user
+  from memstore.users u
+  where u.id = set_maximum_live_memories.user_id
+  and u.erased_at is null
+  for no key update;
+  if not found then
+    perform memstore.refuse('actor_unknown', 'user_id');
+  end if;
+  v_user.maximum_live_memories := set_maximum_live_memories.maximum_live_memories;
+  if not memstore.users_obey(v_user) then
+    perform memstore.refuse_row('users', memstore.users_broken(v_user));
+  end if;
+
+  update memstore.users u
+  set maximum_live_memories = v_user.maximum_live_memories
+  where u.id = v_user.id;
+end
+$$;
+
+comment on function memstore.set_maximum_live_memories(uuid, integer) is 'Sets the ceiling of one account.';

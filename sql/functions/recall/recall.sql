@@ -1,0 +1,101 @@
+/*
+recall: what one turn is told.
+
+Example:
+  select dropped, backend, note
+  from memstore.recall(memstore.find_user('account-1'), 'Install the deps with npm.');
+Result:
+  0|lexical|[From memory: user, just now] I use pnpm, not npm.
+
+Attaches the best of the account's eligible memories (rank_memories): first as many as maximum_attached, then,
+walking down them, those whose bodies fit into maximum_attached_characters; what does not fit is passed over, and
+none is cut. What is left out is counted. A blank turn recalls nothing.
+
+Arguments
+  actor                        uuid     the account
+  query                        text     the turn; its first 512 characters count
+  embedding                    real[]   the turn's embedding
+  embedding_model              text     its model
+  maximum_attached             integer  memories at most, 0 or more; the setting where left out
+  maximum_attached_characters  integer  characters of bodies at most, 0 or more; the setting where left out
+Returns
+  one row: memories (an array of what was attached, best first), dropped (eligible but not attached), unembedded
+  (candidates that could not be compared by meaning), backend (none, lexical), and the note to put before the
+  turn, NULL where there is nothing to say
+Errors
+  actor_unknown; argument_invalid (a bound below 0)
+*/
+create or replace function memstore.recall(
+  actor uuid,
+  query text,
+  embedding real[] default null,
+  embedding_model text default null,
+  maximum_attached integer default null,
+  maximum_attached_characters integer default null,
+  out memories jsonb,
+  out dropped integer,
+  out unembedded integer,
+  out backend text,
+  out note text
+)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_bounds memstore.settings;
+  v_ranked memstore.memory[];
+  v_memory memstore.memory;
+  v_eligible integer;
+  v_left integer;
+  v_lines text[] := '{}';
+begin
+  select s.*
+  into v_bounds
+  from memstore.settings s;
+  v_bounds.maximum_attached := coalesce(maximum_attached, v_bounds.maximum_attached);
+  v_bounds.maximum_attached_characters := coalesce(maximum_attached_characters, v_bounds.maximum_attached_characters);
+  if v_bounds.maximum_attached < 0 then
+    perform memstore.refuse('argument_invalid', 'maximum_attached');
+  end if;
+  if v_bounds.maximum_attached_characters < 0 then
+    perform memstore.refuse('argument_invalid', 'maximum_attached_characters');
+  end if;
+
+  select coalesce(array_agg(r.memory order by r.rank) filter (where r.rank <= v_bounds.maximum_attached), '{}'), count(*)
+  into v_ranked, v_eligible
+  from (
+    select m.memory, row_number() over (order by m.ordinality) as rank
+    from memstore.rank_memories(actor, query, embedding, embedding_model) with ordinality m
+    where m.eligible
+  ) r;
+
+  memories := '[]';
+  v_left := v_bounds.maximum_attached_characters;
+  foreach v_memory in array v_ranked loop
+    continue when char_length(v_memory.body) > v_left;
+    v_left := v_left - char_length(v_memory.body);
+    memories := memories || to_jsonb(v_memory);
+    v_lines := v_lines || memstore.note_line(
+      v_memory.bucket || ', ' || memstore.age_text(v_memory.inserted_at),
+      v_memory.body
+    );
+  end loop;
+
+  dropped := v_eligible - cardinality(v_lines);
+  if dropped > 0 then
+    v_lines := v_lines || format(
+      '[From memory: %s more left out; at most %s memories and %s characters are attached]',
+      dropped,
+      v_bounds.maximum_attached,
+      v_bounds.maximum_attached_characters
+    );
+  end if;
+  note := nullif(array_to_string(v_lines, E'\n'), '');
+  unembedded := 0;
+  backend := case when memstore.trim_text(query) <> '' then 'lexical' else 'none' end;
+end
+$$;
+
+comment on function memstore.recall(uuid, text, real[], text, integer, integer) is 'What one turn is told: the memories to attach, how many were left out, and the note.';

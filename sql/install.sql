@@ -1,0 +1,94 @@
+-- Installs memstore, or brings it up to date, with psql alone:
+--
+--   psql -d memory -f sql/install.sql
+--
+-- It needs no superuser, only the right to create a schema in the database. It runs in one transaction, can be
+-- repeated, and adopts what yoyo or memstore migrate did. The files of the code layer are listed here in the
+-- order in which they load; memstore migrate reads the list from here.
+
+\set ON_ERROR_STOP on
+\set QUIET on
+begin;
+set local client_min_messages = warning;
+set local client_encoding = 'UTF8';
+do 'begin perform pg_catalog.pg_advisory_xact_lock(7310603183541); end';
+create schema if not exists memstore;
+\ir yoyo.sql
+
+select not exists (select from memstore._yoyo_migration where migration_id = '0001-deployment') as pending \gset
+\if :pending
+\ir ../migrations/0001-deployment.sql
+\endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0002-text') as pending \gset
+\if :pending
+\ir ../migrations/0002-text.sql
+\endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0003-accounts') as pending \gset
+\if :pending
+\ir ../migrations/0003-accounts.sql
+\endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0004-memories') as pending \gset
+\if :pending
+\ir ../migrations/0004-memories.sql
+\endif
+\ir yoyo.sql
+
+\ir views/refusals.sql
+\ir views/rules.sql
+\ir internal/refuse.sql
+\ir internal/refuse_row.sql
+\ir internal/record_deployment.sql
+\ir internal/compile_rules.sql
+\ir internal/age_text.sql
+\ir internal/is_date.sql
+\ir internal/lock_actor.sql
+\ir internal/lock_memories.sql
+\ir internal/new_memory.sql
+\ir internal/note_embedding_model.sql
+\ir internal/note_line.sql
+\ir internal/read_memories.sql
+\ir internal/require_actor.sql
+\ir internal/same_content.sql
+\ir internal/to_memory.sql
+\ir internal/trim_evidence.sql
+\ir internal/write_memories.sql
+\ir internal/write_memory.sql
+\ir triggers/memories_chain.sql
+\ir triggers/memories_complete.sql
+\ir triggers/memories_count.sql
+\ir triggers/memories_embedding.sql
+\ir triggers/memories_fixed.sql
+\ir triggers/users_complete.sql
+\ir functions/accounts/create_user.sql
+\ir functions/accounts/delete_user.sql
+\ir functions/accounts/find_user.sql
+\ir functions/accounts/schema_version.sql
+\ir functions/memories/delete_memory.sql
+\ir functions/memories/get_memory.sql
+\ir functions/memories/insert_memories.sql
+\ir functions/memories/insert_memory.sql
+\ir functions/memories/list_memories.sql
+\ir functions/memories/list_rules.sql
+\ir functions/memories/memories_as_of.sql
+\ir functions/memories/memory_history.sql
+\ir functions/memories/memory_violations.sql
+\ir functions/memories/set_embedding.sql
+\ir functions/memories/supersede_memory.sql
+\ir functions/memories/supersede_with.sql
+\ir functions/recall/rank_memories.sql
+\ir functions/recall/recall.sql
+\ir functions/operator/configure.sql
+\ir functions/operator/forget_embedding_model.sql
+\ir functions/operator/grant_api.sql
+\ir functions/operator/import_memories.sql
+\ir functions/operator/register_embedding_model.sql
+\ir functions/operator/revoke_api.sql
+\ir functions/operator/set_maximum_live_memories.sql
+\ir functions/operator/set_steward.sql
+\ir views/api_functions.sql
+\ir rules.sql
+\ir grants.sql
+\ir digest.sql
+
+delete from memstore.yoyo_lock where pid = 0;
+commit;

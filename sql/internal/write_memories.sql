@@ -1,0 +1,65 @@
+-- Writes many rows in one statement, or none; a refusal says which item. in_order: gives them rising times.
+-- A taken id stands for the row already there where the content is the same.
+create or replace function memstore.write_memories(candidates memstore.memories[], in_order boolean)
+returns setof memstore.memory
+language plpgsql
+volatile
+security invoker
+as $$
+declare
+  v_candidates memstore.memories[] := candidates;
+  v_started timestamptz := clock_timestamp();
+  v_item bigint;
+begin
+  select i.item
+  into v_item
+  from generate_subscripts(v_candidates, 1) i (item)
+  where not memstore.memories_obey(v_candidates[i.item])
+  order by i.item
+  limit 1;
+  if found then
+    perform memstore.refuse_row('memories', memstore.memories_broken(v_candidates[v_item]), 'Item ' || v_item);
+  end if;
+
+  perform memstore.note_embedding_model(e.embedding_model, e.dimensions, 'Item ' || e.item)
+  from (
+    select c.embedding_model, cardinality(c.embedding) as dimensions, min(c.ordinality) as item
+    from unnest(v_candidates) with ordinality c
+    where c.embedding_model is not null
+    group by c.embedding_model, cardinality(c.embedding)
+    order by min(c.ordinality)
+  ) e;
+
+  insert into memstore.memories (
+    id, user_id, bucket, body, source_ref, language, embedding, embedding_model, slug, entity, tier, as_of,
+    admission, evidence_refs, stance, superseded_by_id, superseded_at, inserted_at, updated_at
+  )
+  select
+    c.id, c.user_id, c.bucket, c.body, c.source_ref, c.language, c.embedding, c.embedding_model, c.slug, c.entity,
+    c.tier, c.as_of, c.admission, c.evidence_refs, c.stance, c.superseded_by_id, c.superseded_at,
+    case when in_order then v_started + c.ordinality * interval '1 microsecond' else c.inserted_at end,
+    case when in_order then v_started + c.ordinality * interval '1 microsecond' else c.updated_at end
+  from unnest(v_candidates) with ordinality c
+  order by c.ordinality
+  on conflict (id) do nothing;
+
+  select i.item
+  into v_item
+  from generate_subscripts(v_candidates, 1) i (item)
+  join memstore.memories m on m.id = v_candidates[i.item].id
+  where not memstore.same_content(m, v_candidates[i.item])
+  order by i.item
+  limit 1;
+  if found then
+    perform memstore.refuse('id_taken', 'id', 'Item ' || v_item);
+  end if;
+
+  return query
+  select (memstore.to_memory(m)).*
+  from unnest(v_candidates) with ordinality c
+  join memstore.memories m on m.id = c.id
+  order by c.ordinality;
+end
+$$;
+
+comment on function memstore.write_memories(memstore.memories[], boolean) is 'Writes many rows in one statement, or none.';

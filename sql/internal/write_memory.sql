@@ -1,0 +1,73 @@
+-- Writes one row and, for a correction, points the row that it replaces at it: in one statement, so that the
+-- foreign key holds and the ceiling sees no growth. The caller has locked and checked the target.
+-- A taken id returns the row already there where the content is the same.
+create or replace function memstore.write_memory(
+  candidate memstore.memories,
+  target uuid default null,
+  as_of_given boolean default true
+)
+returns memstore.memory
+language plpgsql
+volatile
+security invoker
+as $$
+declare
+  v_written memstore.memory;
+  v_stored memstore.memories;
+begin
+  if not memstore.memories_obey(candidate) then
+    perform memstore.refuse_row('memories', memstore.memories_broken(candidate));
+  end if;
+
+  if write_memory.target is null then
+    insert into memstore.memories as m (
+      id, user_id, bucket, body, source_ref, language, embedding, embedding_model, slug, entity, tier, as_of,
+      admission, evidence_refs, stance, inserted_at, updated_at
+    )
+    values (
+      candidate.id, candidate.user_id, candidate.bucket, candidate.body, candidate.source_ref, candidate.language,
+      candidate.embedding, candidate.embedding_model, candidate.slug, candidate.entity, candidate.tier,
+      candidate.as_of, candidate.admission, candidate.evidence_refs, candidate.stance, candidate.inserted_at,
+      candidate.updated_at
+    )
+    on conflict (id) do nothing
+    returning (memstore.to_memory(m)).*
+    into v_written;
+  else
+    with retired as (
+      update memstore.memories o
+      set superseded_by_id = candidate.id, superseded_at = candidate.inserted_at, updated_at = candidate.inserted_at
+      where o.id = write_memory.target
+    )
+    insert into memstore.memories as m (
+      id, user_id, bucket, body, source_ref, language, embedding, embedding_model, slug, entity, tier, as_of,
+      admission, evidence_refs, stance, inserted_at, updated_at
+    )
+    values (
+      candidate.id, candidate.user_id, candidate.bucket, candidate.body, candidate.source_ref, candidate.language,
+      candidate.embedding, candidate.embedding_model, candidate.slug, candidate.entity, candidate.tier,
+      candidate.as_of, candidate.admission, candidate.evidence_refs, candidate.stance, candidate.inserted_at,
+      candidate.updated_at
+    )
+    on conflict (id) do nothing
+    returning (memstore.to_memory(m)).*
+    into v_written;
+  end if;
+
+  if v_written.id is null then
+    select m.*
+    into v_stored
+    from memstore.memories m
+    where m.id = candidate.id;
+    -- A correction whose id is taken would have pointed its target at that row.
+    if write_memory.target is not null or not memstore.same_content(v_stored, candidate, as_of_given) then
+      perform memstore.refuse('id_taken', 'id');
+    end if;
+    v_written := memstore.to_memory(v_stored);
+  end if;
+  return v_written;
+end
+$$;
+
+comment on function memstore.write_memory(memstore.memories, uuid, boolean)
+is 'Writes one row and points the row that it replaces, if any, at it.';

@@ -1,0 +1,73 @@
+-- The chain: a live row may once be pointed at another live row of the same account (in the system bucket, of
+-- any). A pointer changes afterwards only when its target goes: to the target's own replacement, or to NULL.
+-- An inserted row may carry a past pointer (a restore, an import): its target then has to have been live at
+-- that moment. Along a chain superseded_at rises, so that no chain loops.
+create or replace function memstore.hold_chain()
+returns trigger
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_target memstore.memories;
+begin
+  if tg_op = 'UPDATE' then
+    if new.superseded_at is distinct from old.superseded_at
+      and (old.superseded_at is not null or new.superseded_by_id is null)
+    then
+      perform memstore.refuse('memory_is_immutable', 'superseded_at');
+    end if;
+    if old.superseded_by_id is not null then
+      if new.superseded_by_id is null then
+        if exists (select from memstore.memories m where m.id = old.superseded_by_id) then
+          perform memstore.refuse('memory_is_immutable', 'superseded_by_id');
+        end if;
+      elsif not exists (
+        select
+        from memstore.memories m
+        where m.id = old.superseded_by_id
+        and m.superseded_by_id = new.superseded_by_id
+      ) then
+        perform memstore.refuse('memory_is_immutable', 'superseded_by_id');
+      end if;
+      return null;
+    end if;
+    if old.superseded_at is not null then
+      perform memstore.refuse('not_supersedable', 'superseded_by_id');
+    end if;
+  end if;
+
+  -- FOR SHARE: two rows that point at each other at once would otherwise both find the other one live.
+  select m.*
+  into v_target
+  from memstore.memories m
+  where m.id = new.superseded_by_id
+  for share;
+  if v_target.id = new.id
+    or (v_target.bucket = 'system') <> (new.bucket = 'system')
+    or v_target.user_id <> new.user_id and new.bucket <> 'system'
+    or v_target.superseded_at is not null and (tg_op = 'UPDATE' or v_target.superseded_at <= new.superseded_at)
+  then
+    perform memstore.refuse('not_supersedable', 'superseded_by_id');
+  end if;
+  return null;
+end
+$$;
+
+comment on function memstore.hold_chain() is 'Trigger: holds what a memory may be superseded by.';
+
+create or replace trigger memories_chain_insert
+after insert on memstore.memories
+for each row
+when (new.superseded_by_id is not null)
+execute function memstore.hold_chain();
+
+create or replace trigger memories_chain_update
+after update on memstore.memories
+for each row
+when (
+  new.superseded_by_id is distinct from old.superseded_by_id
+  or new.superseded_at is distinct from old.superseded_at
+)
+execute function memstore.hold_chain();

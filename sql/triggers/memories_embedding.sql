@@ -1,0 +1,78 @@
+-- One number of dimensions for each embedding model. Before an insert, since the foreign key wants the model's
+-- row there; after an update, since a BEFORE UPDATE trigger would have the generated columns computed anew.
+create or replace function memstore.hold_embedding_dimensions()
+returns trigger
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if memstore.memories_obey(new) then
+    perform memstore.note_embedding_model(new.embedding_model, cardinality(new.embedding));
+  end if;
+  return new;
+end
+$$;
+
+comment on function memstore.hold_embedding_dimensions() is 'Trigger: holds the dimensions of a model''s embeddings.';
+
+create or replace trigger memories_embedding_insert
+before insert on memstore.memories
+for each row
+when (new.embedding_model is not null)
+execute function memstore.hold_embedding_dimensions();
+
+create or replace trigger memories_embedding_update
+after update of embedding, embedding_model on memstore.memories
+for each row
+when (new.embedding_model is not null)
+execute function memstore.hold_embedding_dimensions();
+
+-- A name that the operator has not registered goes with its last embedding.
+create or replace function memstore.release_embedding_models()
+returns trigger
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_names text[];
+begin
+  select array_agg(distinct o.embedding_model)
+  into v_names
+  from old_memories o
+  where o.embedding_model is not null;
+  if v_names is null then
+    return null;
+  end if;
+
+  -- Locked first, so that the next statement sees what a concurrent writer of the name has committed.
+  perform 1
+  from memstore.embedding_models e
+  where e.name = any (v_names)
+  and not e.registered
+  order by e.name
+  for update;
+  delete from memstore.embedding_models e
+  where e.name = any (v_names)
+  and not e.registered
+  and not exists (select from memstore.memories m where m.embedding_model = e.name);
+  return null;
+end
+$$;
+
+comment on function memstore.release_embedding_models() is 'Trigger: lets go of the names of embedding models that no memory uses.';
+
+create or replace trigger memories_embedding_release_delete
+after delete on memstore.memories
+referencing old table as old_memories
+for each statement
+execute function memstore.release_embedding_models();
+
+create or replace trigger memories_embedding_release_update
+after update on memstore.memories
+referencing old table as old_memories
+for each statement
+execute function memstore.release_embedding_models();

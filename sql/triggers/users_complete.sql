@@ -1,0 +1,24 @@
+-- A new account gets the ceiling of the settings, and holds nothing yet: a restore of data alone loads the
+-- accounts first, and counts their memories as they arrive.
+create or replace function memstore.complete_user()
+returns trigger
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if new.maximum_live_memories is null then
+    new.maximum_live_memories := (select s.maximum_live_memories from memstore.settings s);
+  end if;
+  new.live_memories := 0;
+  return new;
+end
+$$;
+
+comment on function memstore.complete_user() is 'Trigger: gives an account its ceiling.';
+
+create or replace trigger users_complete
+before insert on memstore.users
+for each row
+execute function memstore.complete_user();

@@ -1,0 +1,33 @@
+-- Every refusal that a function or a trigger makes itself: the one place of its name, state and words.
+-- The other refusals are the check constraints', whose words are their comments.
+create or replace view memstore.refusals
+with (security_invoker = true)
+as
+select r.name, r.sqlstate, r.message, r.hint
+from (
+  values
+    ('actor_unknown', 'MS001', 'The account does not exist.',
+      'Name an account that create_user returned, and that was not erased.'),
+    ('memory_not_found', 'MS002', 'The account has no such memory.',
+      'Look the id up with list_memories.'),
+    ('not_supersedable', 'MS003', 'The memory cannot be superseded so.',
+      'Both memories are to be live, different, and the account''s own; nothing moves into or out of the system bucket.'),
+    ('id_taken', 'MS004', 'The id is taken.',
+      'Repeat a call with the same content, or leave the id out.'),
+    ('quota_reached', 'MS005', 'The account holds as many live memories as it may.',
+      'Correct or delete a memory, or have the operator raise maximum_live_memories.'),
+    ('steward_required', 'MS006', 'Only a steward may do this.',
+      'The operator marks stewards with set_steward.'),
+    ('memory_is_immutable', 'MS010', 'This part of a memory never changes.',
+      'Correct a memory with supersede_memory.'),
+    ('argument_invalid', 'MS012', 'The argument is not of the form that the function takes.',
+      'The function''s page in sql/functions says what it takes.'),
+    ('embedding_dimensions_differ', 'MS013', 'Embeddings of this model have another number of dimensions.',
+      'Use another model name, or have the operator forget this one once no memory uses it.'),
+    ('migration_changed', 'MS020', 'This migration was applied from another file.',
+      'Restore the file: a migration that was applied never changes.'),
+    ('deployment_newer', 'MS021', 'This migration is not in the version that is being installed.',
+      'Install the memstore that applied it, or a newer one.')
+) r (name, sqlstate, message, hint);
+
+comment on view memstore.refusals is 'The refusals that functions and triggers make: name, state, message and hint.';

@@ -1,0 +1,74 @@
+"""Dataclasses that show no private text."""
+
+import copy
+import dataclasses
+import pickle
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+from memstore import Memory, RankedMemory, Recall
+
+NOW = datetime(2026, 8, 25, tzinfo=UTC)
+BODY = "private words"
+MEMORY = Memory(
+    id=UUID(int=1),
+    user_id=UUID(int=2),
+    bucket="user",
+    body=BODY,
+    source_ref=None,
+    language="english",
+    embedding_model=None,
+    slug=None,
+    entity=None,
+    tier=None,
+    as_of=None,
+    admission=None,
+    evidence_refs=None,
+    stance=None,
+    promoted=False,
+    superseded_by_id=None,
+    superseded_at=None,
+    inserted_at=NOW,
+    updated_at=NOW,
+)
+RANKED = RankedMemory(MEMORY, 0.5, 0.5, None, True)
+RECALL = Recall((MEMORY,), 0, 0, "lexical", f"[From memory: user, today] {BODY}")
+
+
+@dataclasses.dataclass(frozen=True)
+class Tagged(Memory):
+    tag: str = ""
+
+
+@pytest.mark.parametrize("value", [MEMORY, RANKED, RECALL, [RECALL], Tagged(**dataclasses.asdict(MEMORY))])
+def test_no_text_is_shown(value: object) -> None:
+    for shown in (repr(value), str(value), f"{value}", "%s" % (value,), "%r" % (value,)):  # noqa: UP031
+        assert BODY not in shown
+    assert str(UUID(int=1)) in repr(value)
+
+
+def test_lengths_are_shown() -> None:
+    assert "body=<13 characters>" in repr(MEMORY)
+    assert "note=<40 characters>" in repr(RECALL)
+
+
+@pytest.mark.parametrize("value", [MEMORY, RANKED, RECALL])
+def test_values_are_values(value: Memory | RankedMemory | Recall) -> None:
+    assert pickle.loads(pickle.dumps(value)) == value
+    assert copy.copy(value) == copy.deepcopy(value) == value
+    assert hash(value) == hash(copy.copy(value))
+    assert dataclasses.replace(value) == value
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(value, dataclasses.fields(value)[0].name, None)
+
+
+def test_asdict_is_for_storing() -> None:
+    assert dataclasses.asdict(MEMORY)["body"] == BODY
+    assert Memory(**dataclasses.asdict(MEMORY)) == MEMORY
+
+
+def test_live() -> None:
+    assert MEMORY.live
+    assert not dataclasses.replace(MEMORY, superseded_at=NOW).live
