@@ -13,13 +13,14 @@ from memstore.errors import (
     MemoryIsImmutable,
     MemoryNotFound,
     MemstoreError,
+    MigrationRefused,
     NotSupersedable,
     QuotaReached,
     SchemaOutdated,
     StewardRequired,
     StoreUnavailable,
 )
-from memstore.models import Evidence, Memory, RankedMemory, Recall, Rule, Violation
+from memstore.models import Evidence, Memory, RankedMemory, Recall, Rule, Settings, Violation
 from memstore.store import Store
 
 __all__ = [
@@ -34,12 +35,14 @@ __all__ = [
     "MemoryIsImmutable",
     "MemoryNotFound",
     "MemstoreError",
+    "MigrationRefused",
     "NotSupersedable",
     "QuotaReached",
     "RankedMemory",
     "Recall",
     "Rule",
     "SchemaOutdated",
+    "Settings",
     "StewardRequired",
     "Store",
     "StoreUnavailable",

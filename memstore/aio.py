@@ -91,13 +91,18 @@ class AsyncStore:
             MemstoreError: The store refuses, or can't be reached.
             psycopg.Error: A conflict or a timeout, or the caller's transaction had failed before.
         """
+        earlier = True
         try:
+            await self._finish_earlier()
+            earlier = False
             if not self._fits:
                 await self._look()
             async with self._connection() as connection:
                 return await _fetch(connection, call)
         except (psycopg.Error, UnicodeError) as error:
             refusal = translate(error)
+            if earlier and not isinstance(refusal, StoreUnavailable):
+                raise
         if isinstance(refusal, StoreUnavailable):
             self._fits = False
         return call.refused(refusal)
@@ -106,6 +111,13 @@ class AsyncStore:
         if isinstance(self._source, AsyncConnection):
             return nullcontext(self._source)
         return self._source.connection()
+
+    async def _finish_earlier(self) -> None:
+        """Lets the statements that the caller's pipeline has under way fail, if they do, as what they are."""
+        source = self._source
+        if isinstance(source, AsyncConnection) and not source.closed and source.info.pipeline_status:
+            async with source.pipeline():  # the start of a pipeline inside another synchronises
+                pass
 
     async def _look(self) -> None:
         """Sees whether the schema fits, as `Store` does."""
@@ -118,6 +130,8 @@ class AsyncStore:
             await self._own.open()
             await self._own.check()
         self._fits = True
+
+    schema_version = _method(calls.schema_version)
 
     create_user = _method(calls.create_user)
     find_user = _method(calls.find_user)
@@ -139,6 +153,15 @@ class AsyncStore:
     rank_memories = _method(calls.rank_memories)
     recall = _method(calls.recall)
 
+    configure = _method(calls.configure)
+    set_maximum_live_memories = _method(calls.set_maximum_live_memories)
+    set_steward = _method(calls.set_steward)
+    register_embedding_model = _method(calls.register_embedding_model)
+    forget_embedding_model = _method(calls.forget_embedding_model)
+    import_memories = _method(calls.import_memories)
+    grant_api = _method(calls.grant_api)
+    revoke_api = _method(calls.revoke_api)
+
 
 async def _fetch(connection: AsyncConnection[object], call: Call[T]) -> T:
     async with AsyncCursor(connection, row_factory=tuple_row) as cursor:
@@ -151,6 +174,6 @@ async def _require_schema(connection: AsyncConnection[object]) -> None:
     if connection not in _fitting:
         version = None
         if await _fetch(connection, calls.INSTALLED):
-            version = await _fetch(connection, calls.VERSION)
+            version = await _fetch(connection, calls.schema_version())
         calls.require_version(version)
         _fitting.add(connection)

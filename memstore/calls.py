@@ -35,9 +35,9 @@ from memstore.errors import (
     StoreUnavailable,
     schema_outdated,
 )
-from memstore.models import Memory, RankedMemory, Recall, Rule, Violation
+from memstore.models import Memory, RankedMemory, Recall, Rule, Settings, Violation
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 4
 """The oldest schema, by the number of its newest migration, that has everything called here."""
 
 T = TypeVar("T")
@@ -261,6 +261,7 @@ _TYPES: Final[dict[str, tuple[str, Callable[[str, object], str]]]] = {
     "as_of": ("date", _date),
     "body": _TEXT,
     "bucket": _TEXT,
+    "dimensions": _INTEGER,
     "embedding": ("real[]", _vector),
     "embedding_model": _TEXT,
     "entity": _TEXT,
@@ -269,18 +270,27 @@ _TYPES: Final[dict[str, tuple[str, Callable[[str, object], str]]]] = {
     "id": _UUID,
     "include_superseded": _BOOLEAN,
     "language": _TEXT,
+    "lexical_floor": _NUMBER,
     "maximum_attached": _INTEGER,
     "maximum_attached_characters": _INTEGER,
+    "maximum_live_memories": _INTEGER,
+    "maximum_system_pool": _INTEGER,
     "memories": _JSON,
     "memory": _JSON,
     "moment": ("timestamptz", _moment),
+    "name": _TEXT,
     "page_size": _INTEGER,
     "query": _TEXT,
     "replacement": _UUID,
+    "role": _TEXT,
+    "semantic_floor": _NUMBER,
     "slug": _TEXT,
     "source_ref": _TEXT,
+    "steward": _BOOLEAN,
+    "system_recall_enabled": _BOOLEAN,
     "target": _UUID,
     "tier": _TEXT,
+    "user_id": _UUID,
 }
 
 
@@ -378,17 +388,25 @@ def _rules(documents: list[Any]) -> list[Rule]:
     return [Rule(each["name"], each["field"], each["definition"], each["message"]) for each in documents]
 
 
-# Whether the schema is there, and which it is.
+def _settings(documents: list[Any]) -> Settings:
+    (each,) = documents
+    return Settings(**{known.name: each[known.name] for known in fields(Settings)})
+
+
+def _nothing(documents: list[Any]) -> None:
+    pass
+
+
+# The schema.
 
 INSTALLED: Final[Call[bool]] = Call(
     "schema_version",
-    # Asks the catalog, because a call of a missing function would abort the caller's transaction.
+    # Asks the catalog: a call of what isn't there would abort the caller's transaction.
     b"select 'true' from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace"
     b" where n.nspname = 'memstore' and p.proname = 'schema_version'",
     {},
     bool,
 )
-VERSION: Final[Call[int]] = Call("schema_version", _statement("schema_version", ()), {}, _value)
 
 
 def require_version(version: int | None) -> None:
@@ -408,6 +426,17 @@ def require_version(version: int | None) -> None:
         )
     if version > SCHEMA_VERSION:
         _logger.info("the memstore schema is at version %d, this client knows %d", version, SCHEMA_VERSION)
+
+
+def schema_version() -> Call[int]:
+    """Tells which schema the database has; a store asks by itself, once.
+
+    Calls `memstore.schema_version`.
+
+    Returns:
+        The number of its newest migration.
+    """
+    return _call("schema_version", _value, locals())
 
 
 # Accounts.
@@ -810,3 +839,155 @@ def recall(
     """
     arguments = {name: value for name, value in locals().items() if name != "strict"}
     return _call("recall", _recall, arguments, otherwise=None if strict else Recall())
+
+
+# The operator's calls, for the owner of the schema.
+
+
+def configure(
+    *,
+    maximum_live_memories: int | None = None,
+    maximum_attached: int | None = None,
+    maximum_attached_characters: int | None = None,
+    lexical_floor: float | None = None,
+    semantic_floor: float | None = None,
+    system_recall_enabled: bool | None = None,
+    maximum_system_pool: int | None = None,
+) -> Call[Settings]:
+    """Changes the settings of the whole store, and tells them; what is left out stays.
+
+    Calls `memstore.configure`. Operator only.
+
+    Args:
+        maximum_live_memories: The ceiling of new accounts.
+        maximum_attached: How many memories one recall attaches.
+        maximum_attached_characters: How many characters of bodies one recall attaches.
+        lexical_floor: A learned memory is eligible with a lexical score above this, 0 to 1.
+        semantic_floor: A learned memory is eligible with a semantic score above this, 0 to 1.
+        system_recall_enabled: Whether recall reads the system bucket.
+        maximum_system_pool: How many claims are ranked for one turn.
+
+    Returns:
+        The settings.
+
+    Raises:
+        InvalidValue: A setting breaks its rule.
+        AccessDenied: The role isn't the operator's.
+    """
+    return _call("configure", _settings, locals())
+
+
+def set_maximum_live_memories(user_id: UUID | str, maximum_live_memories: int) -> Call[None]:
+    """Sets the ceiling of one account; it may lie below what the account holds.
+
+    Calls `memstore.set_maximum_live_memories`. Operator only.
+
+    Args:
+        user_id: The account.
+        maximum_live_memories: Live memories at most, 0 or more.
+
+    Raises:
+        InvalidValue: The ceiling breaks its rule.
+        AccessDenied: The role isn't the operator's.
+    """
+    return _call("set_maximum_live_memories", _nothing, locals())
+
+
+def set_steward(user_id: UUID | str, steward: bool) -> Call[None]:
+    """Marks an account as a steward of the system bucket, or unmarks it.
+
+    Calls `memstore.set_steward`. Operator only.
+
+    Args:
+        user_id: The account.
+        steward: Whether it is one.
+
+    Raises:
+        AccessDenied: The role isn't the operator's.
+    """
+    return _call("set_steward", _nothing, locals())
+
+
+def register_embedding_model(name: str, dimensions: int) -> Call[None]:
+    """Fixes how long the embeddings of a model are; otherwise its first embedding does.
+
+    Calls `memstore.register_embedding_model`. Operator only.
+
+    Args:
+        name: The model's name, 1 to 200 characters.
+        dimensions: The number of dimensions, 1 to 16,000.
+
+    Raises:
+        InvalidMemory: Embeddings of another length are stored.
+        InvalidValue: The name or the number breaks a rule.
+        AccessDenied: The role isn't the operator's.
+    """
+    return _call("register_embedding_model", _nothing, locals())
+
+
+def forget_embedding_model(name: str) -> Call[None]:
+    """Takes `register_embedding_model` back; the name goes with its last embedding.
+
+    Calls `memstore.forget_embedding_model`. Operator only.
+
+    Args:
+        name: The model's name.
+
+    Raises:
+        AccessDenied: The role isn't the operator's.
+    """
+    return _call("forget_embedding_model", _nothing, locals())
+
+
+def import_memories(user_id: UUID | str, memories: Iterable[Mapping[str, object]]) -> Call[list[Memory]]:
+    """Brings in memories of one account with their ids, times and corrections, all or none.
+
+    Calls `memstore.import_memories`. Operator only.
+
+    Args:
+        user_id: The account.
+        memories: At most 10,000 mappings, as for `insert_memories`; also with `stance`, `inserted_at`,
+            `updated_at`, `superseded_at` and `superseded_by_id`.
+
+    Returns:
+        The memories, in the order given.
+
+    Raises:
+        InvalidMemory: One breaks rules; the message says which one, by its position.
+        InvalidValue: One has an unknown key, or there are too many.
+        NotSupersedable: A pointer that no correction could have left.
+        QuotaReached: The account has no room for all.
+        IdTaken: An id belongs to something else.
+        AccessDenied: The role isn't the operator's.
+    """
+    return _call("import_memories", _memories, locals())
+
+
+def grant_api(role: str) -> Call[None]:
+    """Lets a role call the API, and nothing else: neither a table nor the operator's functions.
+
+    Calls `memstore.grant_api`. Operator only.
+
+    Args:
+        role: The role's name.
+
+    Raises:
+        InvalidValue: There is no such role.
+        AccessDenied: The role isn't the operator's.
+    """
+    return _call("grant_api", _nothing, locals())
+
+
+def revoke_api(role: str) -> Call[None]:
+    """Takes `grant_api` back.
+
+    Calls `memstore.revoke_api`. Operator only.
+
+    Args:
+        role: The role's name.
+
+    Raises:
+        InvalidValue: There is no such role.
+        AccessDenied: The role isn't the operator's.
+    """
+    return _call("revoke_api", _nothing, locals())

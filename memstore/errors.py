@@ -79,10 +79,6 @@ class StewardRequired(MemstoreError):
     """Only a steward may do this."""
 
 
-class StanceRequired(MemstoreError):
-    """A promotion names a stance."""
-
-
 class MemoryIsImmutable(MemstoreError):
     """What a memory says is fixed for its life."""
 
@@ -95,6 +91,10 @@ class SchemaOutdated(MemstoreError):
     """The database has no memstore schema, or one that this client can't use."""
 
 
+class MigrationRefused(MemstoreError):
+    """What is installed doesn't fit what is being installed."""
+
+
 class StoreUnavailable(MemstoreError):
     """The store can't be reached."""
 
@@ -103,10 +103,12 @@ class StoreUnavailable(MemstoreError):
 REFUSALS: Final[dict[str, type[MemstoreError]]] = {
     "actor_unknown": ActorUnknown,
     "argument_invalid": InvalidValue,
+    "deployment_newer": MigrationRefused,
     "embedding_dimensions_differ": InvalidMemory,
     "id_taken": IdTaken,
     "memory_is_immutable": MemoryIsImmutable,
     "memory_not_found": MemoryNotFound,
+    "migration_changed": MigrationRefused,
     "not_supersedable": NotSupersedable,
     "quota_reached": QuotaReached,
     "steward_required": StewardRequired,
@@ -141,8 +143,8 @@ _PASSED_ON: Final = ("25", "40", "55P03", "57014")
 def translate(error: psycopg.Error | UnicodeError) -> MemstoreError | psycopg.Error:
     """Finds what a caller gets for an exception of the driver.
 
-    To be raised outside the `except` block: the driver's exception would go along as the context, and its text
-    may show the row, or the parameters.
+    To be raised outside the `except` block: the driver's exception would go along as the context, and its
+    text may show the row, or the parameters.
 
     Returns:
         A refusal. Where applications act on PostgreSQL's own codes, the driver's exception again with no more

@@ -170,3 +170,26 @@ class Rule:
     field: str | None
     definition: str
     message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the operator decides for the whole store.
+
+    Attributes:
+        maximum_live_memories: The ceiling of live memories that a new account gets.
+        maximum_attached: How many memories one recall attaches, unless the call says otherwise.
+        maximum_attached_characters: How many characters of bodies, likewise.
+        lexical_floor: A learned memory is eligible with a lexical score above this, 0 to 1.
+        semantic_floor: A learned memory is eligible with a semantic score above this, 0 to 1.
+        system_recall_enabled: Whether recall reads the system bucket.
+        maximum_system_pool: How many claims are ranked for one turn.
+    """
+
+    maximum_live_memories: int
+    maximum_attached: int
+    maximum_attached_characters: int
+    lexical_floor: float
+    semantic_floor: float
+    system_recall_enabled: bool
+    maximum_system_pool: int

@@ -20,7 +20,7 @@ from yoyo import read_migrations
 from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
 from yoyo.connections import DatabaseURI
 
-__all__ = ["digest_sql", "load_code", "migrate", "migrations_dir", "pending", "sql_dir", "verify"]
+__all__ = ["digest_sql", "load_code", "migrate", "migrations_dir", "sql_dir"]
 
 # Also in sql/install.sql: whoever migrates waits for whoever does.
 _LOCK = 7310603183541
@@ -89,8 +89,8 @@ def load_code(connection: _Connection) -> None:
         connection: a DB-API connection of the schema's owner.
 
     Raises:
-        psycopg.Error: with the constraint name ``migration_changed`` where a migration's file is not the one that
-            was applied, ``deployment_newer`` where the database is ahead of this package.
+        psycopg.Error: with the constraint name ``migration_changed`` where a migration's file is not the one
+            that was applied, ``deployment_newer`` where the database is ahead of this package.
     """
     with closing(connection.cursor()) as cursor:
         for name in _code_files():

@@ -103,13 +103,18 @@ class Store:
             MemstoreError: The store refuses, or can't be reached.
             psycopg.Error: A conflict or a timeout, or the caller's transaction had failed before.
         """
+        earlier = True
         try:
+            self._finish_earlier()
+            earlier = False
             if not self._fits:
                 self._look()
             with self._connection() as connection:
                 return _fetch(connection, call)
         except (psycopg.Error, UnicodeError) as error:
             refusal = translate(error)
+            if earlier and not isinstance(refusal, StoreUnavailable):
+                raise
         if isinstance(refusal, StoreUnavailable):
             self._fits = False
         return call.refused(refusal)
@@ -118,6 +123,13 @@ class Store:
         return (
             nullcontext(self._source) if isinstance(self._source, Connection) else self._source.connection()
         )
+
+    def _finish_earlier(self) -> None:
+        """Lets the statements that the caller's pipeline has under way fail, if they do, as what they are."""
+        source = self._source
+        if isinstance(source, Connection) and not source.closed and source.info.pipeline_status:
+            with source.pipeline():  # the start of a pipeline inside another synchronises
+                pass
 
     def _look(self) -> None:
         """Sees whether the schema fits: once, and again when the store was out of reach meanwhile."""
@@ -131,6 +143,8 @@ class Store:
             self._own.open()
             self._own.check()
         self._fits = True
+
+    schema_version = _method(calls.schema_version)
 
     create_user = _method(calls.create_user)
     find_user = _method(calls.find_user)
@@ -152,6 +166,15 @@ class Store:
     rank_memories = _method(calls.rank_memories)
     recall = _method(calls.recall)
 
+    configure = _method(calls.configure)
+    set_maximum_live_memories = _method(calls.set_maximum_live_memories)
+    set_steward = _method(calls.set_steward)
+    register_embedding_model = _method(calls.register_embedding_model)
+    forget_embedding_model = _method(calls.forget_embedding_model)
+    import_memories = _method(calls.import_memories)
+    grant_api = _method(calls.grant_api)
+    revoke_api = _method(calls.revoke_api)
+
 
 def _fetch(connection: Connection[object], call: Call[T]) -> T:
     # A cursor of our own making, whatever the connection's cursor and row factories make.
@@ -165,6 +188,6 @@ def _require_schema(connection: Connection[object]) -> None:
     if connection not in _fitting:
         version = None
         if _fetch(connection, calls.INSTALLED):
-            version = _fetch(connection, calls.VERSION)
+            version = _fetch(connection, calls.schema_version())
         calls.require_version(version)
         _fitting.add(connection)

@@ -15,7 +15,6 @@ from memstore.calls import Call
 Db = psycopg.Connection[Any]
 
 FUNCTIONS = {path.stem for path in Path(__file__).parents[2].glob("sql/functions/*/*.sql")}
-INTERNAL = {"schema_version"}  # asked by the client itself
 
 
 def called() -> dict[str, Any]:
@@ -33,7 +32,7 @@ def methods(store: type) -> dict[str, Any]:
 
 
 def test_there_is_a_call_for_each_function() -> None:
-    assert set(called()) == FUNCTIONS - INTERNAL
+    assert set(called()) == FUNCTIONS
 
 
 @pytest.mark.parametrize("store", [Store, AsyncStore])

@@ -6,6 +6,7 @@ import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -18,6 +19,7 @@ from psycopg.types.json import set_json_loads
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
 from memstore import (
+    AccessDenied,
     AsyncStore,
     MemoryNotFound,
     Recall,
@@ -173,10 +175,21 @@ def test_in_a_pipeline(db: Db, account: UUID) -> None:
     assert store.list_memories(account) == [memory]
 
 
+def test_what_failed_before_in_a_pipeline_is_the_callers(db: Db, account: UUID) -> None:
+    with pytest.raises(psycopg.errors.UndefinedTable) as caught, db.pipeline():
+        db.execute("select from nowhere")
+        Store(db).recall(account, "words")
+    assert "LINE 1" in str(caught.value)
+
+
 def test_in_an_asynchronous_pipeline(db_url: str, account: UUID) -> None:
     async def body() -> None:
         async with await psycopg.AsyncConnection.connect(db_url, autocommit=True) as connection:
             store = AsyncStore(connection)
+            with pytest.raises(psycopg.errors.UndefinedTable):
+                async with connection.pipeline():
+                    await connection.execute("select from nowhere")
+                    await store.list_memories(account)
             async with connection.pipeline():
                 memory = await store.insert_memory(account, "In a pipeline.")
                 assert await store.get_memory(account, memory.id) == memory
@@ -186,6 +199,38 @@ def test_in_an_asynchronous_pipeline(db_url: str, account: UUID) -> None:
             assert await store.list_memories(account) == [memory]
 
     asyncio.run(body())
+
+
+# What the operator calls.
+
+
+def test_the_operators_calls(db: Db, account: UUID) -> None:
+    store = Store(db)
+    assert store.find_user("account-1") == account == store.create_user(external_ref="account-1")
+    assert store.find_user("nobody") is None
+    settings = store.configure(lexical_floor=0.25, system_recall_enabled=True)
+    assert store.configure() == settings
+    assert (settings.lexical_floor, settings.system_recall_enabled) == (0.25, True)
+    store.set_steward(account, True)
+    store.set_maximum_live_memories(account, 1)
+    store.register_embedding_model("two-numbers", 2)
+    store.forget_embedding_model("two-numbers")
+    written = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    (memory,) = store.import_memories(
+        account, [{"id": uuid4(), "body": "I use npm.", "inserted_at": written}]
+    )
+    assert memory.inserted_at == written
+    assert store.memories_as_of(account, written) == [memory]
+    with db.transaction(force_rollback=True):
+        db.execute("create role memstore_application")
+        store.grant_api("memstore_application")
+        db.execute("set local role memstore_application")
+        assert store.get_memory(account, memory.id) == memory
+        with pytest.raises(AccessDenied), db.transaction():
+            store.set_steward(account, False)
+        db.execute("reset role")
+        store.revoke_api("memstore_application")
+    assert store.delete_user(account) == 1
 
 
 # The same, asynchronously.

@@ -1,0 +1,109 @@
+"""A server for the whole run, a template database with memstore in it, and a clone of it for each test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import UUID
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+from pytest_postgresql import factories
+
+from memstore import embedded, schema
+
+# What PostgreSQL itself logs, which the private server lowers, so that tests can look at the log.
+_SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "log_min_messages": "warning",
+    "log_min_error_statement": "error",
+    "log_error_verbosity": "default",
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server to test against, as pytest-postgresql takes it."""
+
+    host: str
+    port: str
+    user: str
+    password: str | None
+    maintenance_dbname: str
+    log: Path | None
+    options: str = ""
+    template_dbname: None = None
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """The server of ``MEMSTORE_TEST_DATABASE_URL``, else one of our own in memory, gone after the run."""
+    url = os.environ.get("MEMSTORE_TEST_DATABASE_URL")
+    if url:
+        yield _server(url, None)
+        return
+    memory = Path("/dev/shm")
+    room = memory.is_dir() and shutil.disk_usage(memory).free > 2 * 1024**3
+    with tempfile.TemporaryDirectory(prefix="memstore-test-", dir=memory if room else None) as folder:
+        Path(folder).chmod(0o755)
+        with embedded.EmbeddedServer(Path(folder, "data"), settings=_SETTINGS) as private:
+            yield _server(private.url, private.data_dir / "server.log")
+
+
+def _server(url: str, log: Path | None) -> Server:
+    with psycopg.connect(url) as connection:
+        info = connection.info
+        return Server(info.host, str(info.port), info.user, info.password or None, info.dbname, log)
+
+
+def _install(
+    *, host: str, port: str, user: str, dbname: str, password: str | None, autocommit: bool = False
+) -> None:
+    schema.migrate(make_conninfo(host=host, port=port, user=user, dbname=dbname, password=password))
+
+
+memstore_noproc = factories.postgresql_noproc(depends_on="server", dbname="memstore_test", load=[_install])
+postgresql = factories.postgresql("memstore_noproc")
+
+
+@pytest.fixture
+def db(postgresql: psycopg.Connection) -> psycopg.Connection:
+    """A connection of the owner to a fresh database with memstore installed, in autocommit mode."""
+    postgresql.autocommit = True
+    return postgresql
+
+
+@pytest.fixture
+def db_url(db: psycopg.Connection) -> str:
+    """The conninfo of ``db``."""
+    return make_conninfo(db.info.dsn, password=db.info.password or None)
+
+
+@pytest.fixture
+def connect(db_url: str) -> Iterator[Callable[..., psycopg.Connection]]:
+    """Opens more connections to ``db``'s database, in autocommit mode unless told otherwise."""
+    opened: list[psycopg.Connection] = []
+
+    def open_connection(autocommit: bool = True, **parameters: str) -> psycopg.Connection:
+        opened.append(psycopg.connect(db_url, autocommit=autocommit, **parameters))  # type: ignore[arg-type]
+        return opened[-1]
+
+    yield open_connection
+    for connection in opened:
+        connection.close()
+
+
+@pytest.fixture
+def account(db: psycopg.Connection) -> UUID:
+    """An account with the application's id account-1."""
+    row = db.execute("select memstore.create_user(external_ref => 'account-1')").fetchone()
+    assert row is not None
+    account: UUID = row[0]
+    return account
