@@ -38,7 +38,7 @@ from memstore.errors import (
 from memstore.models import Memory, RankedMemory, Recall, Rule, Settings, Violation
 
 SCHEMA_VERSION: Final = 4
-"""The oldest schema, by the number of its newest migration, that has everything called here."""
+"""The oldest schema that has everything called here, by the number of its newest migration."""
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., object])
@@ -76,6 +76,9 @@ class Call(Generic[T]):
         return self.otherwise
 
 
+# What both stores share.
+
+
 def describe(method: F, call: Callable[..., object], owner: str) -> F:
     """Gives a method that runs a call the name, docstring and signature of the call.
 
@@ -90,11 +93,9 @@ def describe(method: F, call: Callable[..., object], owner: str) -> F:
     signed = signature(call)
     (answer,) = get_args(signed.return_annotation)
     itself = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-    method.__name__, method.__qualname__, method.__doc__ = (
-        call.__name__,
-        f"{owner}.{call.__name__}",
-        call.__doc__,
-    )
+    method.__name__ = call.__name__
+    method.__qualname__ = f"{owner}.{call.__name__}"
+    method.__doc__ = call.__doc__
     method.__annotations__ = call.__annotations__ | {"return": answer}
     method.__signature__ = signed.replace(  # type: ignore[attr-defined]
         parameters=[itself, *signed.parameters.values()], return_annotation=answer

@@ -136,7 +136,8 @@ SCHEMA_OUTDATED: Final = "schema_outdated"
 STORE_UNAVAILABLE: Final = "store_unavailable"
 DATABASE_ERROR: Final = "database_error"
 
-_UNREACHABLE: Final = ("08", "28", "3D", "53300", "57P")
+# No connection, or one that the server ended: by a shutdown, or by a timeout between statements.
+_UNREACHABLE: Final = ("08", "28", "3D", "53300", "57P", "25P03", "25P04")
 _PASSED_ON: Final = ("25", "40", "55P03", "57014")
 
 
@@ -153,14 +154,17 @@ def translate(error: psycopg.Error | UnicodeError) -> MemstoreError | psycopg.Er
     """
     if isinstance(error, UnicodeError):
         return InvalidValue("A character isn't in the connection's client_encoding.", name=TEXT_NOT_STORABLE)
-    diag, state = error.diag, error.sqlstate
+    diag, state = error.diag, error.sqlstate or ""
     said = diag.message_primary or str(error).partition("\n")[0]
-    if state is None:
-        if not isinstance(error, driver.OperationalError) or isinstance(error, driver.PipelineAborted):
-            return type(error)(said)
-        return StoreUnavailable(f"The store can't be reached: {said}", name=STORE_UNAVAILABLE)
-    if state.startswith(_PASSED_ON):
+    lost = isinstance(error, driver.OperationalError) and not isinstance(error, driver.PipelineAborted)
+    if state.startswith(_UNREACHABLE) or (lost and not state):
+        return StoreUnavailable(
+            f"The store can't be reached: {said}", name=STORE_UNAVAILABLE, sqlstate=state or None
+        )
+    if not state or state.startswith(_PASSED_ON):
         return type(error)(said)
+    if state in ("3F000", "42883"):
+        return schema_outdated(said, state)
 
     name, kind, message = diag.constraint_name or DATABASE_ERROR, MemstoreError, said
     if name in REFUSALS:
@@ -169,14 +173,10 @@ def translate(error: psycopg.Error | UnicodeError) -> MemstoreError | psycopg.Er
         kind, message = CONSTRAINTS[name]
     elif state == "23514":
         kind = InvalidMemory if diag.table_name == "memories" else InvalidValue
-    elif state.startswith(_UNREACHABLE):
-        name, kind, message = STORE_UNAVAILABLE, StoreUnavailable, f"The store can't be reached: {said}"
     elif state.startswith("22"):  # PostgreSQL's own sentence may quote the value
         name, kind, message = VALUE_MALFORMED, InvalidValue, "A value doesn't have the form of its type."
     elif state == "42501":
         name, kind = ACCESS_DENIED, AccessDenied
-    elif state in ("3F000", "42883"):
-        return schema_outdated(said, state)
     return kind(
         message,
         name=name,
@@ -189,7 +189,8 @@ def translate(error: psycopg.Error | UnicodeError) -> MemstoreError | psycopg.Er
 
 def schema_outdated(message: str, sqlstate: str | None = None) -> SchemaOutdated:
     """Makes the refusal to work on a schema that this client doesn't fit."""
-    return SchemaOutdated(message, name=SCHEMA_OUTDATED, sqlstate=sqlstate, hint="Run: memstore migrate")
+    hint = "Run memstore migrate; where the schema is newer than this client, install a newer pg-memstore."
+    return SchemaOutdated(message, name=SCHEMA_OUTDATED, sqlstate=sqlstate, hint=hint)
 
 
 def _violations(detail: str | None) -> tuple[Violation, ...]:

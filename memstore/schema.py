@@ -1,8 +1,8 @@
 """Where the SQL is, and how it gets into a database.
 
-The three ways to install (``memstore migrate``, yoyo, ``psql -f sql/install.sql``) give the same database; each
-adopts what the others did. :func:`migrate` is the first of them, :func:`load_code` is what yoyo's post-apply hook
-calls.
+The three ways to install (``memstore migrate``, yoyo, ``psql -f sql/install.sql``) give the same database;
+each adopts what the others did. :func:`migrate` is the first of them, :func:`load_code` is what yoyo's
+post-apply hook calls.
 """
 
 from __future__ import annotations

@@ -120,9 +120,9 @@ class Store:
         return call.refused(refusal)
 
     def _connection(self) -> AbstractContextManager[Connection[object]]:
-        return (
-            nullcontext(self._source) if isinstance(self._source, Connection) else self._source.connection()
-        )
+        if isinstance(self._source, Connection):
+            return nullcontext(self._source)
+        return self._source.connection()
 
     def _finish_earlier(self) -> None:
         """Lets the statements that the caller's pipeline has under way fail, if they do, as what they are."""

@@ -106,7 +106,7 @@ create table memstore.memories (
   ),
   constraint memories_superseded_at_shape check (
     superseded_at is null and superseded_by_id is null
-    or superseded_at is not null and superseded_at >= inserted_at and superseded_at < '10000-01-01 00:00:00+00'
+    or superseded_at is not null and superseded_at >= inserted_at and superseded_at < '9999-12-31 00:00:00+00'
   ),
   constraint memories_inserted_at_shape check (
     inserted_at is not null and inserted_at >= '0001-01-02 00:00:00+00' and inserted_at < '9999-12-31 00:00:00+00'

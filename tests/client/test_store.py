@@ -302,6 +302,13 @@ def test_a_connection_that_is_gone(db: Db, db_url: str, account: UUID) -> None:
             store.list_memories(account)
 
 
+def test_a_connection_that_idled_too_long(db_url: str, account: UUID) -> None:
+    with psycopg.connect(db_url) as connection:
+        connection.execute("set idle_in_transaction_session_timeout to '10ms'")
+        time.sleep(0.1)
+        assert Store(connection).recall(account, "words").backend == "unavailable"
+
+
 def test_a_url_comes_back(db: Db, db_url: str, account: UUID) -> None:
     with Store(db_url) as store:
         memory = store.insert_memory(account, "I use pnpm.")
@@ -338,7 +345,8 @@ def test_no_schema_and_an_unharmed_transaction(db: Db) -> None:
         with pytest.raises(SchemaOutdated) as caught:
             Store(db).recall(uuid4(), "words")
         assert db.execute("select 1").fetchone() == (1,)
-    assert (caught.value.name, caught.value.hint) == ("schema_outdated", "Run: memstore migrate")
+    assert caught.value.name == "schema_outdated"
+    assert "memstore migrate" in str(caught.value.hint)
 
 
 def test_an_older_schema(db: Db, db_url: str) -> None:

@@ -41,8 +41,12 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
 as $$
+declare
+  v_lexical_floor double precision := (select s.lexical_floor from memstore.settings s);
 begin
   perform memstore.require_actor(rank_memories.actor);
   if coalesce(memstore.trim_text(rank_memories.query), '') = '' then
@@ -108,9 +112,8 @@ begin
     r.score,
     r.score,
     null::double precision,
-    r.bucket = 'user' or r.score > g.lexical_floor
+    r.bucket = 'user' or r.score > v_lexical_floor
   from rounded r
-  cross join memstore.settings g
   order by r.score desc, r.inserted_at desc, r.id;
 end
 $$;
