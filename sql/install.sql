@@ -31,6 +31,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0004-memories.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0005-governance') as pending \gset
+\if :pending
+\ir ../migrations/0005-governance.sql
+\endif
 \ir yoyo.sql
 
 \ir views/refusals.sql
@@ -53,6 +57,15 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/trim_evidence.sql
 \ir internal/write_memories.sql
 \ir internal/write_memory.sql
+\ir internal/derive_statuses.sql
+\ir internal/erase_evidence.sql
+\ir internal/lock_claim.sql
+\ir internal/lock_steward.sql
+\ir internal/maximum_open_challenges.sql
+\ir internal/refresh_statuses.sql
+\ir internal/to_record.sql
+\ir internal/write_correction.sql
+\ir internal/write_record.sql
 \ir triggers/memories_chain.sql
 \ir triggers/memories_complete.sql
 \ir triggers/memories_count.sql
@@ -85,6 +98,16 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/operator/revoke_api.sql
 \ir functions/operator/set_maximum_live_memories.sql
 \ir functions/operator/set_steward.sql
+\ir triggers/records_fixed.sql
+\ir triggers/records_status.sql
+\ir functions/governance/challenge_memory.sql
+\ir functions/governance/list_claims.sql
+\ir functions/governance/list_records.sql
+\ir functions/governance/memory_status.sql
+\ir functions/governance/promote_memory.sql
+\ir functions/governance/record_admission.sql
+\ir functions/governance/refute_challenge.sql
+\ir functions/recall/rank_claims.sql
 \ir views/api_functions.sql
 \ir rules.sql
 \ir grants.sql

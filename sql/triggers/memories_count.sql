@@ -85,6 +85,7 @@ begin
         from memstore.memories o
         where o.superseded_by_id = n.id
         and o.user_id = n.user_id
+        and not o.promoted
       )
     ) then
       perform memstore.refuse('quota_reached', 'actor', v_room);
@@ -113,27 +114,3 @@ after delete on memstore.memories
 referencing old table as old_memories
 for each statement
 execute function memstore.count_live_memories();
-
-create or replace function memstore.count_no_memories()
-returns trigger
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  update memstore.users u
-  set live_memories = 0
-  where u.live_memories <> 0;
-  delete from memstore.embedding_models e
-  where not e.registered;
-  return null;
-end
-$$;
-
-comment on function memstore.count_no_memories() is 'Trigger: sets the counts after a TRUNCATE.';
-
-create or replace trigger memories_count_truncate
-after truncate on memstore.memories
-for each statement
-execute function memstore.count_no_memories();

@@ -6,8 +6,10 @@ Example:
 Result:
   1
 
-Deletes all memories of the account, live and superseded, of every bucket, and the account. Rows of other
-accounts that one of them had replaced stay superseded, and point at what it had been replaced by, or at nothing.
+Deletes all memories of the account, live and superseded, of every bucket, with the records on its claims, and the
+account. Rows of other accounts that one of them had replaced stay superseded, and point at what it had been replaced
+by, or at nothing. Records that the account wrote on others' claims stay, without their texts, so that no status
+changes; the account's row then stays as a bare id, which can do nothing.
 
 Arguments
   actor  uuid  the account
@@ -57,8 +59,21 @@ begin
   where m.user_id = delete_user.actor;
   get diagnostics v_deleted = row_count;
 
-  delete from memstore.users u
+  update memstore.users u
+  set
+    external_ref = null,
+    language = 'english',
+    steward = false,
+    maximum_live_memories = 0,
+    erased_at = clock_timestamp()
   where u.id = delete_user.actor;
+  update memstore.memory_admissions r
+  set ground = '[erased]', evidence_refs = memstore.erase_evidence(r.evidence_refs)
+  where r.user_id = delete_user.actor;
+  if not found then
+    delete from memstore.users u
+    where u.id = delete_user.actor;
+  end if;
   return v_deleted;
 end
 $$;

@@ -28,7 +28,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_user memstore.users := memstore.lock_actor(delete_memory.actor);
+  v_user memstore.users := memstore.lock_memories(delete_memory.actor, array[delete_memory.id]);
   v_memory memstore.memory;
 begin
   perform 1

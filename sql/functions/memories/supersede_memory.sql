@@ -14,7 +14,7 @@ Writes the replacement and points the old row at it, in one step; the old row st
 of source_ref, language, entity and tier comes from the target; an empty text clears it (of the language: the
 account's). A claim keeps its slug, its as_of is today and its admission candidate unless given. Nothing moves
 into or out of the system bucket. A steward may correct another account's claim; the replacement is the
-steward's. A repeated call with the same id and content returns the row already there.
+steward's, and every open challenge of the claim is answered. A repeated call with the same id and content returns the row already there.
 
 Arguments
   actor            uuid    the account that corrects
@@ -95,18 +95,7 @@ begin
     perform memstore.refuse('not_supersedable', 'target');
   end if;
 
-  -- One value for both rows, later than what the target itself has replaced, also where a clock went back.
-  v_candidate.inserted_at := greatest(
-    v_candidate.inserted_at,
-    v_target.inserted_at + interval '1 microsecond',
-    (
-      select max(p.superseded_at) + interval '1 microsecond'
-      from memstore.memories p
-      where p.superseded_by_id = v_target.id
-    )
-  );
-  v_candidate.updated_at := v_candidate.inserted_at;
-  return memstore.write_memory(v_candidate, v_target.id);
+  return memstore.write_correction(v_user, v_target, v_candidate);
 end
 $$;
 

@@ -11,6 +11,10 @@ Attaches the best of the account's eligible memories (rank_memories): first as m
 walking down them, those whose bodies fit into maximum_attached_characters; what does not fit is passed over, and
 none is cut. What is left out is counted. A blank turn recalls nothing.
 
+Where the operator has turned system recall on, claims follow (rank_claims): two at most and one of an account, within
+the characters that the account's own memories left, and never more than maximum_attached. What that leaves out is not
+counted: it would tell how large the shared store is.
+
 Arguments
   actor                        uuid     the account
   query                        text     the turn; its first 512 characters count
@@ -19,7 +23,7 @@ Arguments
   maximum_attached             integer  memories at most, 0 or more; the setting where left out
   maximum_attached_characters  integer  characters of bodies at most, 0 or more; the setting where left out
 Returns
-  one row: memories (an array of what was attached, best first), dropped (eligible but not attached), unembedded
+  one row: memories (an array of what was attached, best first; claims have a status), dropped (eligible but not attached), unembedded
   (candidates that could not be compared by meaning), backend (none, lexical), and the note to put before the
   turn, NULL where there is nothing to say
 Errors
@@ -50,6 +54,7 @@ declare
   v_eligible integer;
   v_left integer;
   v_lines text[] := '{}';
+  v_authors uuid[] := '{}';
 begin
   select s.*
   into v_bounds
@@ -84,6 +89,25 @@ begin
   end loop;
 
   dropped := v_eligible - cardinality(v_lines);
+
+  if v_bounds.system_recall_enabled then
+    for v_memory in
+      select (c.memory).*
+      from memstore.rank_claims(actor, query, embedding, embedding_model) with ordinality c
+      order by c.ordinality
+    loop
+      exit when cardinality(v_authors) >= least(2, v_bounds.maximum_attached);
+      continue when v_memory.user_id = any (v_authors) or char_length(v_memory.body) > v_left;
+      v_left := v_left - char_length(v_memory.body);
+      v_authors := v_authors || v_memory.user_id;
+      memories := memories || (to_jsonb(v_memory) || '{"status": "admitted"}');
+      v_lines := v_lines || memstore.note_line(
+        format('(system, as of %s, admitted)', to_char(v_memory.as_of, 'YYYY-MM-DD')),
+        v_memory.body
+      );
+    end loop;
+  end if;
+
   if dropped > 0 then
     v_lines := v_lines || format(
       '[From memory: %s more left out; at most %s memories and %s characters are attached]',

@@ -1,0 +1,11 @@
+select memstore.drop_code();
+delete from memstore.deployment where name = '0005-governance';
+drop table memstore.claim_counter;
+drop table memstore.open_challenges;
+drop table memstore.claim_statuses;
+drop type memstore.claim;
+drop type memstore.admission_record;
+drop table memstore.memory_admissions;
+drop index memstore.memories_claim_queue_idx;
+drop index memstore.memories_claim_words_idx;
+alter table memstore.memories drop constraint memories_claim_key;

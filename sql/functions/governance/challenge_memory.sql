@@ -1,0 +1,50 @@
+/*
+challenge_memory: says that a claim is wrong.
+
+Example:
+  select role, memory_id from memstore.challenge_memory(
+    memstore.find_user('account-1'),
+    '00000000-0000-4000-8000-0000000000c1',
+    'The tool was renamed in May.',
+    '[{"kind": "url", "ref": "https://example.org/rename", "digest": "sha256:00"}]'
+  );
+Result:
+  challenge|00000000-0000-4000-8000-0000000000c1
+
+Any account may, the claim's author too. Only with evidence does a challenge suspend an admitted claim, and the
+challenges of one account suspend at most a quarter of all admitted claims, rounded up: the earliest ones; the rest
+wait. Only a refutation closes a challenge.
+
+Arguments
+  actor          uuid   the account
+  memory_id      uuid   the claim, live or superseded
+  ground         text   why, 1 to 2,000 characters
+  evidence_refs  jsonb  absent, or 1 to 20 objects with kind (receipt, memory, url), ref (2,000 characters) and
+                        digest (200 characters)
+Returns
+  the record
+Errors
+  actor_unknown, record_target_not_found, quota_reached (200 open challenges of the account);
+  memory_admissions_ground_shape, memory_admissions_evidence_refs_shape
+*/
+create or replace function memstore.challenge_memory(
+  actor uuid,
+  memory_id uuid,
+  ground text,
+  evidence_refs jsonb default null
+)
+returns memstore.admission_record
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_user memstore.users := memstore.lock_actor(challenge_memory.actor);
+begin
+  perform memstore.lock_claim(challenge_memory.memory_id);
+  return memstore.write_record(v_user.id, memory_id, 'challenge', ground, evidence_refs => evidence_refs);
+end
+$$;
+
+comment on function memstore.challenge_memory(uuid, uuid, text, jsonb) is 'Says that a claim is wrong.';

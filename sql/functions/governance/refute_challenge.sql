@@ -1,0 +1,48 @@
+/*
+refute_challenge: a steward answers a challenge, which closes it.
+
+Example:
+  select role, memory_id from memstore.refute_challenge(
+    memstore.find_user('steward-1'),
+    (memstore.challenge_memory(
+      memstore.find_user('account-1'), '00000000-0000-4000-8000-0000000000c1', 'It seems wrong to me.'
+    )).id,
+    'The receipts say otherwise.'
+  );
+Result:
+  refutation|00000000-0000-4000-8000-0000000000c1
+
+Arguments
+  actor         uuid  the steward
+  challenge_id  uuid  the challenge; one that is closed already stays so
+  ground        text  why, 1 to 2,000 characters
+Returns
+  the record
+Errors
+  actor_unknown, steward_required, challenge_not_found; memory_admissions_ground_shape
+*/
+create or replace function memstore.refute_challenge(actor uuid, challenge_id uuid, ground text)
+returns memstore.admission_record
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_user memstore.users := memstore.lock_steward(refute_challenge.actor);
+  v_memory_id uuid;
+begin
+  select r.memory_id
+  into v_memory_id
+  from memstore.memory_admissions r
+  where r.id = refute_challenge.challenge_id
+  and r.role = 'challenge'
+  for key share;
+  if not found then
+    perform memstore.refuse('challenge_not_found', 'challenge_id');
+  end if;
+  return memstore.write_record(v_user.id, v_memory_id, 'refutation', ground, challenge_id => challenge_id);
+end
+$$;
+
+comment on function memstore.refute_challenge(uuid, uuid, text) is 'A steward answers a challenge, which closes it.';

@@ -1,0 +1,52 @@
+-- The definition of a claim's status: the rules over the set of records, and nothing else. claim_statuses is its
+-- projection. Operators and tests compare the two; recall reads the projection.
+--   1. The verdict is the latest admission's; without one the claim is a candidate.
+--   2. Only an admitted claim can be suspended; a challenge to another uses up nothing of its author's share.
+--   3. An open challenge with evidence suspends.
+--   4., 5. A refutation closes the challenge that it names, and nothing else closes one.
+--   6. The challenges of one account suspend at most a quarter, rounded up, of the admitted claims: the earliest
+--      ones; several against one claim count once, dated by the earliest.
+create or replace function memstore.derive_statuses()
+returns table (memory_id uuid, status text)
+language sql
+stable
+security invoker
+as $$
+  with verdicts as (
+    select distinct on (r.memory_id) r.memory_id, r.verdict
+    from memstore.memory_admissions r
+    where r.role = 'admission'
+    order by r.memory_id, r.inserted_at desc, r.id desc
+  ),
+  challenged as (
+    select distinct on (c.user_id, c.memory_id) c.user_id, c.memory_id, c.inserted_at, c.id
+    from memstore.memory_admissions c
+    join verdicts v on v.memory_id = c.memory_id and v.verdict = 'admitted'
+    where c.role = 'challenge'
+    and c.evidence_refs is not null
+    and not exists (select from memstore.memory_admissions r where r.challenge_id = c.id)
+    order by c.user_id, c.memory_id, c.inserted_at, c.id
+  ),
+  queued as (
+    select c.memory_id, row_number() over (partition by c.user_id order by c.inserted_at, c.id) as position
+    from challenged c
+  ),
+  suspended as (
+    select distinct q.memory_id
+    from queued q
+    where q.position <= (select ceil(count(*) / 4.0) from verdicts v where v.verdict = 'admitted')
+  )
+  select
+    m.id,
+    case
+      when s.memory_id is not null then 'suspended'
+      else coalesce(v.verdict, 'candidate')
+    end
+  from memstore.memories m
+  left join verdicts v on v.memory_id = m.id
+  left join suspended s on s.memory_id = m.id
+  where m.bucket = 'system'
+  and not m.promoted
+$$;
+
+comment on function memstore.derive_statuses() is 'The status of every claim, from the records alone: the definition.';

@@ -1,0 +1,41 @@
+-- Writes the replacement of a row that the caller has locked and checked. A steward's correction of a claim answers
+-- every open challenge of it, in the same transaction.
+create or replace function memstore.write_correction(
+  actor memstore.users,
+  target memstore.memories,
+  candidate memstore.memories
+)
+returns memstore.memory
+language plpgsql
+volatile
+security invoker
+as $$
+declare
+  v_candidate memstore.memories := candidate;
+  v_written memstore.memory;
+begin
+  -- One value for both rows, later than what the target itself has replaced, also where a clock went back.
+  v_candidate.inserted_at := greatest(
+    v_candidate.inserted_at,
+    target.inserted_at + interval '1 microsecond',
+    (
+      select max(p.superseded_at) + interval '1 microsecond'
+      from memstore.memories p
+      where p.superseded_by_id = target.id
+    )
+  );
+  v_candidate.updated_at := v_candidate.inserted_at;
+  v_written := memstore.write_memory(v_candidate, target.id);
+
+  if actor.steward and target.bucket = 'system' and not target.promoted then
+    insert into memstore.memory_admissions (memory_id, user_id, role, challenge_id, ground)
+    select o.memory_id, actor.id, 'refutation', o.challenge_id, format('Superseded by %s.', v_written.id)
+    from memstore.open_challenges o
+    where o.memory_id = target.id;
+  end if;
+  return v_written;
+end
+$$;
+
+comment on function memstore.write_correction(memstore.users, memstore.memories, memstore.memories)
+is 'Writes the replacement of a row, and answers the open challenges of a claim that a steward replaces.';

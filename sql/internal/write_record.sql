@@ -1,0 +1,45 @@
+-- Writes one record, with its texts trimmed. What it may be about, the foreign keys say.
+create or replace function memstore.write_record(
+  actor uuid,
+  memory_id uuid,
+  role text,
+  ground text,
+  verdict text default null,
+  challenge_id uuid default null,
+  evidence_refs jsonb default null
+)
+returns memstore.admission_record
+language plpgsql
+volatile
+security invoker
+as $$
+declare
+  v_candidate memstore.memory_admissions;
+  v_written memstore.admission_record;
+begin
+  v_candidate.memory_id := write_record.memory_id;
+  v_candidate.user_id := write_record.actor;
+  v_candidate.role := write_record.role;
+  v_candidate.verdict := memstore.trim_text(write_record.verdict);
+  v_candidate.challenge_id := write_record.challenge_id;
+  v_candidate.ground := memstore.trim_text(write_record.ground);
+  v_candidate.evidence_refs := memstore.trim_evidence(write_record.evidence_refs);
+  v_candidate.inserted_at := clock_timestamp();
+  if not memstore.memory_admissions_obey(v_candidate) then
+    perform memstore.refuse_row('memory_admissions', memstore.memory_admissions_broken(v_candidate));
+  end if;
+
+  insert into memstore.memory_admissions as r (
+    memory_id, user_id, role, verdict, challenge_id, ground, evidence_refs, inserted_at
+  )
+  values (
+    v_candidate.memory_id, v_candidate.user_id, v_candidate.role, v_candidate.verdict, v_candidate.challenge_id,
+    v_candidate.ground, v_candidate.evidence_refs, v_candidate.inserted_at
+  )
+  returning (memstore.to_record(r)).*
+  into v_written;
+  return v_written;
+end
+$$;
+
+comment on function memstore.write_record(uuid, uuid, text, text, text, uuid, jsonb) is 'Writes one record on a claim.';

@@ -1,0 +1,98 @@
+-- Keeps the projection of statuses: after new records, and after claims are deleted with their records. The
+-- update of the counter's row comes first: writers take turns, and a stale snapshot gets 40001.
+create or replace function memstore.note_records()
+returns trigger
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_claims uuid[];
+  v_authors uuid[];
+begin
+  if not exists (select from new_records) then
+    return null;
+  end if;
+  update memstore.claim_counter set changes = changes + 1;
+
+  insert into memstore.open_challenges (challenge_id, memory_id, user_id, inserted_at, evidenced)
+  select n.id, n.memory_id, n.user_id, n.inserted_at, n.evidence_refs is not null
+  from new_records n
+  where n.role = 'challenge'
+  and not exists (select from memstore.memory_admissions r where r.challenge_id = n.id);
+
+  if exists (
+    select
+    from (select distinct n.user_id from new_records n where n.role = 'challenge') a
+    where (select count(*) from memstore.open_challenges o where o.user_id = a.user_id) > memstore.maximum_open_challenges()
+  ) then
+    perform memstore.refuse('quota_reached', 'actor');
+  end if;
+
+  with closed as (
+    delete from memstore.open_challenges o
+    using new_records n
+    where n.role = 'refutation'
+    and o.challenge_id = n.challenge_id
+    returning o.user_id, o.memory_id
+  )
+  select array_agg(distinct c.user_id), array_agg(distinct c.memory_id)
+  into v_authors, v_claims
+  from closed c;
+
+  select
+    array_agg(distinct n.user_id) filter (where n.role = 'challenge' and n.evidence_refs is not null) || v_authors,
+    array_agg(distinct n.memory_id) filter (where n.role = 'admission') || v_claims
+  into v_authors, v_claims
+  from new_records n;
+  perform memstore.refresh_statuses(coalesce(v_claims, '{}'), coalesce(v_authors, '{}'));
+  return null;
+end
+$$;
+
+comment on function memstore.note_records() is 'Trigger: keeps the statuses after new records.';
+
+create or replace trigger records_status
+after insert on memstore.memory_admissions
+referencing new table as new_records
+for each statement
+execute function memstore.note_records();
+
+create or replace function memstore.note_deleted_claims()
+returns trigger
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_claims uuid[] := array(select o.id from old_memories o where o.bucket = 'system' and not o.promoted);
+  v_authors uuid[];
+begin
+  if v_claims = '{}' then
+    return null;
+  end if;
+  update memstore.claim_counter set changes = changes + 1;
+
+  with closed as (
+    delete from memstore.open_challenges o
+    where o.memory_id = any (v_claims)
+    returning o.user_id
+  )
+  select array_agg(distinct c.user_id)
+  into v_authors
+  from closed c;
+  perform memstore.refresh_statuses(v_claims, coalesce(v_authors, '{}'));
+  return null;
+end
+$$;
+
+comment on function memstore.note_deleted_claims() is 'Trigger: keeps the statuses after claims are deleted.';
+
+-- Named to fire after memories_count_delete: accounts are locked before the counter.
+create or replace trigger memories_status_delete
+after delete on memstore.memories
+referencing old table as old_memories
+for each statement
+execute function memstore.note_deleted_claims();
