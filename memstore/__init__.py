@@ -7,6 +7,7 @@ from memstore.aio import AsyncStore
 from memstore.errors import (
     AccessDenied,
     ActorUnknown,
+    ChallengeNotFound,
     IdTaken,
     InvalidMemory,
     InvalidValue,
@@ -16,17 +17,33 @@ from memstore.errors import (
     MigrationRefused,
     NotSupersedable,
     QuotaReached,
+    RecordIsImmutable,
+    RecordTargetNotFound,
     SchemaOutdated,
+    StanceRequired,
     StewardRequired,
     StoreUnavailable,
 )
-from memstore.models import Evidence, Memory, RankedMemory, Recall, Rule, Settings, Violation
+from memstore.models import (
+    AdmissionRecord,
+    Claim,
+    Evidence,
+    Memory,
+    RankedMemory,
+    Recall,
+    Rule,
+    Settings,
+    Violation,
+)
 from memstore.store import Store
 
 __all__ = [
     "AccessDenied",
     "ActorUnknown",
+    "AdmissionRecord",
     "AsyncStore",
+    "ChallengeNotFound",
+    "Claim",
     "Evidence",
     "IdTaken",
     "InvalidMemory",
@@ -40,9 +57,12 @@ __all__ = [
     "QuotaReached",
     "RankedMemory",
     "Recall",
+    "RecordIsImmutable",
+    "RecordTargetNotFound",
     "Rule",
     "SchemaOutdated",
     "Settings",
+    "StanceRequired",
     "StewardRequired",
     "Store",
     "StoreUnavailable",

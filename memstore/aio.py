@@ -11,9 +11,10 @@ from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import tuple_row
 from psycopg_pool import AsyncConnectionPool
 
-from memstore import calls
-from memstore.calls import Call
+from memstore import calls, wire
 from memstore.errors import StoreUnavailable, translate
+from memstore.store import describe
+from memstore.wire import Call
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -32,7 +33,7 @@ def _method(call: Callable[P, Call[T]]) -> "Callable[Concatenate[AsyncStore, P],
     async def method(self: "AsyncStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await self.run(call(*args, **kwargs))
 
-    return calls.describe(method, call, "AsyncStore")
+    return describe(method, call, "AsyncStore")
 
 
 class AsyncStore:
@@ -57,7 +58,7 @@ class AsyncStore:
         self._own: AsyncConnectionPool | None = None
         self._fits = False
         if isinstance(source, str):
-            self._url = calls.connection_string(source, timeout)
+            self._url = wire.connection_string(source, timeout)
             self._source = self._own = AsyncConnectionPool(
                 self._url,
                 kwargs={"autocommit": True},
@@ -151,7 +152,16 @@ class AsyncStore:
     list_rules = _method(calls.list_rules)
 
     rank_memories = _method(calls.rank_memories)
+    rank_claims = _method(calls.rank_claims)
     recall = _method(calls.recall)
+
+    record_admission = _method(calls.record_admission)
+    challenge_memory = _method(calls.challenge_memory)
+    refute_challenge = _method(calls.refute_challenge)
+    promote_memory = _method(calls.promote_memory)
+    memory_status = _method(calls.memory_status)
+    list_records = _method(calls.list_records)
+    list_claims = _method(calls.list_claims)
 
     configure = _method(calls.configure)
     set_maximum_live_memories = _method(calls.set_maximum_live_memories)
@@ -165,7 +175,7 @@ class AsyncStore:
 
 async def _fetch(connection: AsyncConnection[object], call: Call[T]) -> T:
     async with AsyncCursor(connection, row_factory=tuple_row) as cursor:
-        calls.pin(cursor)
+        wire.pin(cursor)
         await cursor.execute(call.statement, call.parameters)
         return call.answer(await cursor.fetchall())
 

@@ -3,399 +3,23 @@
 Each returns a `Call`: the statement, its parameters, and how to read the answer. `Store` and `AsyncStore` run
 them, and their methods take signature and docstring from here. An argument that is None is left out. Every
 call may raise `ActorUnknown` for an account that doesn't exist or was erased, and `StoreUnavailable`.
-
-Values travel as text with an explicit cast, and answers as one JSON document a row, so that no row factory,
-type adapter or setting of the caller's connection changes what is sent or read.
 """
 
-import json
 import logging
-import operator
-import re
-from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from datetime import UTC, date, datetime
-from functools import cache
-from inspect import Parameter, signature
-from math import ceil
-from typing import Any, Final, Generic, SupportsFloat, TypeVar, get_args
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
+from typing import Final
 from uuid import UUID
 
-import psycopg
-from psycopg.abc import AdaptContext
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.types.string import StrDumperUnknown, TextLoader
+from memstore import wire
+from memstore.errors import schema_outdated
+from memstore.models import AdmissionRecord, Claim, Memory, RankedMemory, Recall, Rule, Settings, Violation
+from memstore.wire import Call
 
-from memstore.errors import (
-    TEXT_NOT_STORABLE,
-    VALUE_MALFORMED,
-    InvalidMemory,
-    InvalidValue,
-    StoreUnavailable,
-    schema_outdated,
-)
-from memstore.models import Memory, RankedMemory, Recall, Rule, Settings, Violation
-
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 """The oldest schema that has everything called here, by the number of its newest migration."""
 
-T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., object])
-
 _logger: Final = logging.getLogger("memstore")
-
-
-@dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
-    """One call of one function of the database.
-
-    Attributes:
-        function: The function's name.
-        statement: The SQL text; one for all calls of the function, so that it is prepared once.
-        parameters: The values, by argument. They may hold a body, so no `repr` shows them.
-        read: Makes the result of the rows' documents.
-        otherwise: The answer where the store can't be reached; None: an exception.
-    """
-
-    function: str
-    statement: bytes
-    parameters: Mapping[str, str | None] = field(repr=False)
-    read: Callable[[list[Any]], T] = field(repr=False)
-    otherwise: T | None = field(default=None, repr=False)
-
-    def answer(self, rows: Iterable[Sequence[Any]]) -> T:
-        """Reads what the statement returned."""
-        return self.read([None if document is None else json.loads(document) for (document,) in rows])
-
-    def refused(self, error: Exception) -> T:
-        """Raises the error, or gives the answer for a store that can't be reached."""
-        if self.otherwise is None or not isinstance(error, StoreUnavailable):
-            raise error
-        _logger.warning("%s found nothing. %s", self.function, error)
-        return self.otherwise
-
-
-# What both stores share.
-
-
-def describe(method: F, call: Callable[..., object], owner: str) -> F:
-    """Gives a method that runs a call the name, docstring and signature of the call.
-
-    Args:
-        method: The method.
-        call: The call that it runs.
-        owner: The name of the method's class.
-
-    Returns:
-        The method.
-    """
-    signed = signature(call)
-    (answer,) = get_args(signed.return_annotation)
-    itself = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-    method.__name__ = call.__name__
-    method.__qualname__ = f"{owner}.{call.__name__}"
-    method.__doc__ = call.__doc__
-    method.__annotations__ = call.__annotations__ | {"return": answer}
-    method.__signature__ = signed.replace(  # type: ignore[attr-defined]
-        parameters=[itself, *signed.parameters.values()], return_annotation=answer
-    )
-    return method
-
-
-def connection_string(source: str, timeout: float) -> str:
-    """Bounds how long making a connection may take.
-
-    Args:
-        source: A connection string or URL.
-        timeout: Seconds; a `connect_timeout` in the string goes before it.
-
-    Returns:
-        A connection string.
-
-    Raises:
-        ValueError: libpq can't read the string.
-    """
-    bound = make_conninfo(connect_timeout=max(ceil(timeout), 1), fallback_application_name="memstore")
-    try:
-        return make_conninfo(bound, **conninfo_to_dict(source))
-    except psycopg.ProgrammingError:  # its text may quote a password
-        pass
-    raise ValueError("the connection string isn't one that libpq reads")
-
-
-def pin(cursor: AdaptContext) -> None:
-    """Gives a cursor psycopg's own adapters for text, whatever the connection has instead."""
-    cursor.adapters.register_dumper(str, StrDumperUnknown)
-    cursor.adapters.register_loader("text", TextLoader)
-
-
-# Writing values down. This refuses what can't be sent at all; whether a value is a good one is the database's
-# to say.
-
-_OF_A_MEMORY: Final = {each.name for each in fields(Memory)} | {"embedding", "memory", "memories"}
-# `json` escapes NUL; behind an even number of backslashes the same letters are only text.
-_ESCAPED_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
-
-
-def _unsendable(name: str, problem: str, refusal: str = VALUE_MALFORMED) -> InvalidValue:
-    kind = InvalidMemory if name in _OF_A_MEMORY else InvalidValue
-    return kind(f"{name} {problem}.", name=refusal, field=name)
-
-
-def _wrong_type(name: str, wanted: str, value: object) -> TypeError:
-    return TypeError(f"{name} must be {wanted}, not {type(value).__name__}")
-
-
-def _encodable(name: str, text: str, *, nul: bool) -> str:
-    try:
-        text.encode()
-        problem = "holds a NUL character" if nul else None
-    except UnicodeEncodeError:
-        problem = "holds a lone surrogate"
-    # Raised out here: the codec's exception has the text.
-    if problem:
-        raise _unsendable(name, f"{problem}, which PostgreSQL can't store", TEXT_NOT_STORABLE)
-    return text
-
-
-def _text(name: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise _wrong_type(name, "a str", value)
-    text = str.__str__(value)  # of a str enumeration its value
-    return _encodable(name, text, nul="\0" in text)
-
-
-def _uuid(name: str, value: object) -> str:
-    if not isinstance(value, UUID | str):
-        raise _wrong_type(name, "a UUID or a str", value)
-    try:
-        return str(value if isinstance(value, UUID) else UUID(value))
-    except ValueError:
-        pass
-    raise _unsendable(name, "is no UUID")
-
-
-def _boolean(name: str, value: object) -> str:
-    if not isinstance(value, bool):
-        raise _wrong_type(name, "a bool", value)
-    return str(value)
-
-
-def _integer(name: str, value: object) -> str:
-    if not hasattr(value, "__index__"):
-        raise _wrong_type(name, "an int", value)
-    return str(operator.index(value))
-
-
-def _number(name: str, value: object) -> str:
-    if not isinstance(value, SupportsFloat):
-        raise _wrong_type(name, "a number", value)
-    return str(float(value))
-
-
-def _date(name: str, value: object) -> str:
-    if not isinstance(value, date):
-        raise _wrong_type(name, "a date", value)
-    return date.isoformat(value)  # of a datetime its date
-
-
-def _moment(name: str, value: object) -> str:
-    if not isinstance(value, datetime):
-        raise _wrong_type(name, "a datetime", value)
-    if value.utcoffset() is None:
-        raise _unsendable(name, "has no time zone")
-    return value.isoformat()
-
-
-def _vector(name: str, value: object) -> str:
-    if not isinstance(value, Iterable):
-        raise _wrong_type(name, "numbers", value)
-    try:
-        # As a real holds it: what is too large becomes infinite, which the database refuses by name.
-        return f"{{{','.join(map(repr, array('f', iter(value))))}}}"
-    except (TypeError, OverflowError):
-        pass
-    raise TypeError(f"{name} must be numbers")
-
-
-def _json(name: str, value: object) -> str:
-    try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
-    except ValueError:  # a number that JSON has no word for, or a circle
-        text = None
-    if text is None:
-        raise _unsendable(name, "can't be written as JSON")
-    return _encodable(name, text, nul=bool(_ESCAPED_NUL.search(text)))
-
-
-def _plain(value: object) -> object:
-    """Makes what `json` knows of what memories are given with."""
-    match value:
-        case UUID():
-            return str(value)
-        case datetime():
-            return _moment("a time", value)
-        case date():
-            return value.isoformat()
-        case Mapping():
-            return dict(value)
-        case Iterable() if not isinstance(value, bytes | bytearray | memoryview):
-            return list(value)
-        case SupportsFloat():
-            return float(value)
-    raise TypeError(f"{type(value).__name__} can't be written as JSON")
-
-
-_UUID: Final = ("uuid", _uuid)
-_TEXT: Final = ("text", _text)
-_BOOLEAN: Final = ("boolean", _boolean)
-_INTEGER: Final = ("integer", _integer)
-_NUMBER: Final = ("double precision", _number)
-_JSON: Final = ("jsonb", _json)
-
-# An argument has one type wherever it appears.
-_TYPES: Final[dict[str, tuple[str, Callable[[str, object], str]]]] = {
-    "actor": _UUID,
-    "admission": _TEXT,
-    "after": _UUID,
-    "as_of": ("date", _date),
-    "body": _TEXT,
-    "bucket": _TEXT,
-    "dimensions": _INTEGER,
-    "embedding": ("real[]", _vector),
-    "embedding_model": _TEXT,
-    "entity": _TEXT,
-    "evidence_refs": _JSON,
-    "external_ref": _TEXT,
-    "id": _UUID,
-    "include_superseded": _BOOLEAN,
-    "language": _TEXT,
-    "lexical_floor": _NUMBER,
-    "maximum_attached": _INTEGER,
-    "maximum_attached_characters": _INTEGER,
-    "maximum_live_memories": _INTEGER,
-    "maximum_system_pool": _INTEGER,
-    "memories": _JSON,
-    "memory": _JSON,
-    "moment": ("timestamptz", _moment),
-    "name": _TEXT,
-    "page_size": _INTEGER,
-    "query": _TEXT,
-    "replacement": _UUID,
-    "role": _TEXT,
-    "semantic_floor": _NUMBER,
-    "slug": _TEXT,
-    "source_ref": _TEXT,
-    "steward": _BOOLEAN,
-    "system_recall_enabled": _BOOLEAN,
-    "target": _UUID,
-    "tier": _TEXT,
-    "user_id": _UUID,
-}
-
-
-@cache
-def _statement(function: str, arguments: tuple[str, ...]) -> bytes:
-    given = ", ".join(f"{name} => %({name})s::{_TYPES[name][0]}" for name in arguments)
-    return f"select to_jsonb(answer)::text from memstore.{function}({given}) as answer".encode()  # noqa: S608
-
-
-def _call(
-    function: str,
-    read: Callable[[list[Any]], T],
-    arguments: Mapping[str, object],
-    otherwise: T | None = None,
-) -> Call[T]:
-    parameters = {
-        name: None if value is None else _TYPES[name][1](name, value) for name, value in arguments.items()
-    }
-    return Call(function, _statement(function, tuple(arguments)), parameters, read, otherwise)
-
-
-# Reading answers.
-
-
-def _value(documents: list[Any]) -> Any:
-    return documents[0]
-
-
-def _id(documents: list[Any]) -> UUID:
-    return UUID(documents[0])
-
-
-def _id_if_any(documents: list[Any]) -> UUID | None:
-    return None if documents[0] is None else UUID(documents[0])
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
-
-
-_FIELDS: Final[dict[str, Callable[[Any], object]]] = {
-    "id": UUID,
-    "user_id": UUID,
-    "as_of": date.fromisoformat,
-    "evidence_refs": tuple,
-    "superseded_by_id": UUID,
-    "superseded_at": _time,
-    "inserted_at": _time,
-    "updated_at": _time,
-}
-_FIELD_NAMES: Final = tuple(each.name for each in fields(Memory))
-
-
-def _one_memory(document: Any) -> Memory:
-    values = {name: document[name] for name in _FIELD_NAMES}
-    for name, convert in _FIELDS.items():
-        if values[name] is not None:
-            values[name] = convert(values[name])
-    return Memory(**values)
-
-
-def _memory(documents: list[Any]) -> Memory:
-    return _one_memory(documents[0])
-
-
-def _memories(documents: list[Any]) -> list[Memory]:
-    return [_one_memory(document) for document in documents]
-
-
-def _ranked(documents: list[Any]) -> list[RankedMemory]:
-    return [
-        RankedMemory(
-            _one_memory(each["memory"]),
-            each["score"],
-            each["lexical_score"],
-            each["semantic_score"],
-            each["eligible"],
-        )
-        for each in documents
-    ]
-
-
-def _recall(documents: list[Any]) -> Recall:
-    (each,) = documents
-    return Recall(
-        tuple(_memories(each["memories"])), each["dropped"], each["unembedded"], each["backend"], each["note"]
-    )
-
-
-def _violations(documents: list[Any]) -> list[Violation]:
-    return [Violation(each["name"], each["field"], each["message"]) for each in documents]
-
-
-def _rules(documents: list[Any]) -> list[Rule]:
-    return [Rule(each["name"], each["field"], each["definition"], each["message"]) for each in documents]
-
-
-def _settings(documents: list[Any]) -> Settings:
-    (each,) = documents
-    return Settings(**{known.name: each[known.name] for known in fields(Settings)})
-
-
-def _nothing(documents: list[Any]) -> None:
-    pass
 
 
 # The schema.
@@ -437,7 +61,7 @@ def schema_version() -> Call[int]:
     Returns:
         The number of its newest migration.
     """
-    return _call("schema_version", _value, locals())
+    return wire.call("schema_version", wire.value, locals())
 
 
 # Accounts.
@@ -462,7 +86,7 @@ def create_user(
         InvalidValue: A rule of accounts is broken.
         IdTaken: The id belongs to an account with another `external_ref`, or to an erased one.
     """
-    return _call("create_user", _id, locals())
+    return wire.call("create_user", wire.identity, locals())
 
 
 def find_user(external_ref: str) -> Call[UUID | None]:
@@ -476,13 +100,14 @@ def find_user(external_ref: str) -> Call[UUID | None]:
     Returns:
         The account's id; None where no account has it.
     """
-    return _call("find_user", _id_if_any, locals())
+    return wire.call("find_user", wire.identity_if_any, locals())
 
 
 def delete_user(actor: UUID | str) -> Call[int]:
     """Erases an account: its memories in every bucket go, and the account can do nothing any more.
 
-    Calls `memstore.delete_user`.
+    Calls `memstore.delete_user`. Its records on others' claims stay, so that no status changes, without their
+    texts.
 
     Args:
         actor: The account.
@@ -490,7 +115,7 @@ def delete_user(actor: UUID | str) -> Call[int]:
     Returns:
         How many memories went.
     """
-    return _call("delete_user", _value, locals())
+    return wire.call("delete_user", wire.value, locals())
 
 
 # Memories.
@@ -542,7 +167,7 @@ def insert_memory(
         QuotaReached: The account is full.
         IdTaken: The id belongs to something else.
     """
-    return _call("insert_memory", _memory, locals())
+    return wire.call("insert_memory", wire.row(Memory), locals())
 
 
 def insert_memories(actor: UUID | str, memories: Iterable[Mapping[str, object]]) -> Call[list[Memory]]:
@@ -563,7 +188,7 @@ def insert_memories(actor: UUID | str, memories: Iterable[Mapping[str, object]])
         QuotaReached: The account has no room for all.
         IdTaken: An id belongs to something else.
     """
-    return _call("insert_memories", _memories, locals())
+    return wire.call("insert_memories", wire.rows(Memory), locals())
 
 
 def supersede_memory(
@@ -587,7 +212,7 @@ def supersede_memory(
 
     Calls `memstore.supersede_memory`. `source_ref`, `language`, `entity` and `tier` come from the target
     where they are left out; an empty string clears them. The same `id` and content again returns the
-    replacement already there.
+    replacement already there. Where a steward corrects a claim, its open challenges are answered.
 
     Args:
         actor: The account; of a system memory, its author or a steward.
@@ -614,7 +239,7 @@ def supersede_memory(
         QuotaReached: A steward has no room for a correction of another's claim.
         IdTaken: The id belongs to something else.
     """
-    return _call("supersede_memory", _memory, locals())
+    return wire.call("supersede_memory", wire.row(Memory), locals())
 
 
 def supersede_with(actor: UUID | str, target: UUID | str, replacement: UUID | str) -> Call[Memory]:
@@ -633,7 +258,7 @@ def supersede_with(actor: UUID | str, target: UUID | str, replacement: UUID | st
     Raises:
         NotSupersedable: They are the same, or one isn't a live memory of the account's own buckets.
     """
-    return _call("supersede_with", _memory, locals())
+    return wire.call("supersede_with", wire.row(Memory), locals())
 
 
 def delete_memory(actor: UUID | str, id: UUID | str) -> Call[Memory]:
@@ -651,7 +276,7 @@ def delete_memory(actor: UUID | str, id: UUID | str) -> Call[Memory]:
     Raises:
         MemoryNotFound: The account has no such memory.
     """
-    return _call("delete_memory", _memory, locals())
+    return wire.call("delete_memory", wire.row(Memory), locals())
 
 
 def get_memory(actor: UUID | str, id: UUID | str) -> Call[Memory]:
@@ -669,7 +294,7 @@ def get_memory(actor: UUID | str, id: UUID | str) -> Call[Memory]:
     Raises:
         MemoryNotFound: The account has no such memory.
     """
-    return _call("get_memory", _memory, locals())
+    return wire.call("get_memory", wire.row(Memory), locals())
 
 
 def list_memories(
@@ -697,7 +322,7 @@ def list_memories(
     Raises:
         MemoryNotFound: The account has no memory `after`.
     """
-    return _call("list_memories", _memories, locals())
+    return wire.call("list_memories", wire.rows(Memory), locals())
 
 
 def memory_history(actor: UUID | str, id: UUID | str) -> Call[list[Memory]]:
@@ -715,7 +340,7 @@ def memory_history(actor: UUID | str, id: UUID | str) -> Call[list[Memory]]:
     Raises:
         MemoryNotFound: The account has no such memory.
     """
-    return _call("memory_history", _memories, locals())
+    return wire.call("memory_history", wire.rows(Memory), locals())
 
 
 def memories_as_of(actor: UUID | str, moment: datetime) -> Call[list[Memory]]:
@@ -730,7 +355,7 @@ def memories_as_of(actor: UUID | str, moment: datetime) -> Call[list[Memory]]:
     Returns:
         The memories, newest first.
     """
-    return _call("memories_as_of", _memories, locals())
+    return wire.call("memories_as_of", wire.rows(Memory), locals())
 
 
 def set_embedding(
@@ -753,7 +378,7 @@ def set_embedding(
         MemoryNotFound: The account has no such memory.
         InvalidMemory: The embedding breaks a rule.
     """
-    return _call("set_embedding", _memory, locals())
+    return wire.call("set_embedding", wire.row(Memory), locals())
 
 
 def memory_violations(memory: Mapping[str, object]) -> Call[list[Violation]]:
@@ -767,7 +392,7 @@ def memory_violations(memory: Mapping[str, object]) -> Call[list[Violation]]:
     Returns:
         The broken rules.
     """
-    return _call("memory_violations", _violations, locals())
+    return wire.call("memory_violations", wire.rows(Violation), locals())
 
 
 def list_rules() -> Call[list[Rule]]:
@@ -778,7 +403,7 @@ def list_rules() -> Call[list[Rule]]:
     Returns:
         The rules.
     """
-    return _call("list_rules", _rules, locals())
+    return wire.call("list_rules", wire.rows(Rule), locals())
 
 
 # Recall.
@@ -804,7 +429,31 @@ def rank_memories(
     Returns:
         The candidates, best first.
     """
-    return _call("rank_memories", _ranked, locals())
+    return wire.call("rank_memories", wire.rows(RankedMemory), locals())
+
+
+def rank_claims(
+    actor: UUID | str,
+    query: str,
+    *,
+    embedding: Iterable[float] | None = None,
+    embedding_model: str | None = None,
+) -> Call[list[RankedMemory]]:
+    """Ranks the admitted claims that are about a turn: those that recall may choose from.
+
+    Calls `memstore.rank_claims`. Accounts take turns, and each has a share of the pool.
+
+    Args:
+        actor: Any account.
+        query: The turn's text.
+        embedding: The turn's embedding, together with its model.
+        embedding_model: The embedding's model.
+
+    Returns:
+        The claims, in the order of the turns taken, all eligible; none unless the operator turned
+        `system_recall_enabled` on.
+    """
+    return wire.call("rank_claims", wire.rows(RankedMemory), locals())
 
 
 def recall(
@@ -833,13 +482,186 @@ def recall(
         strict: Raise `StoreUnavailable` instead of answering without the store.
 
     Returns:
-        The memories, what was dropped, and the note.
+        The account's memories, what was dropped, the note, and, behind them in the note too, claims of the
+        system bucket, where the operator turned them on.
 
     Raises:
         InvalidValue: A bound or the embedding is none.
     """
     arguments = {name: value for name, value in locals().items() if name != "strict"}
-    return _call("recall", _recall, arguments, otherwise=None if strict else Recall())
+    return wire.call("recall", wire.recall, arguments, otherwise=None if strict else Recall())
+
+
+# Governance of the system bucket, whose memories are claims. Nothing is updated: each step adds a record.
+
+
+def record_admission(
+    actor: UUID | str, memory_id: UUID | str, verdict: str, ground: str
+) -> Call[AdmissionRecord]:
+    """Gives a verdict on a claim; the latest one counts, and closes no challenge.
+
+    Calls `memstore.record_admission`. Stewards only.
+
+    Args:
+        actor: The steward.
+        memory_id: The claim, live or superseded.
+        verdict: `admitted` or `rejected`.
+        ground: Why, 1 to 2,000 characters.
+
+    Returns:
+        The record.
+
+    Raises:
+        StewardRequired: The account is no steward.
+        RecordTargetNotFound: There is no such claim.
+        InvalidValue: The record breaks rules; `violations` has all of them.
+    """
+    return wire.call("record_admission", wire.row(AdmissionRecord), locals())
+
+
+def challenge_memory(
+    actor: UUID | str,
+    memory_id: UUID | str,
+    ground: str,
+    *,
+    evidence_refs: Sequence[Mapping[str, object]] | None = None,
+) -> Call[AdmissionRecord]:
+    """Says that a claim is wrong.
+
+    Calls `memstore.challenge_memory`. Only with evidence does it suspend an admitted claim, within the
+    account's share; only a refutation closes it.
+
+    Args:
+        actor: Any account, the claim's author too.
+        memory_id: The claim, live or superseded.
+        ground: Why, 1 to 2,000 characters.
+        evidence_refs: 1 to 20 objects with `kind`, `ref` and `digest`.
+
+    Returns:
+        The record; its `id` is the challenge's.
+
+    Raises:
+        RecordTargetNotFound: There is no such claim.
+        QuotaReached: The account has as many open challenges as it may.
+        InvalidValue: The record breaks rules; `violations` has all of them.
+    """
+    return wire.call("challenge_memory", wire.row(AdmissionRecord), locals())
+
+
+def refute_challenge(actor: UUID | str, challenge_id: UUID | str, ground: str) -> Call[AdmissionRecord]:
+    """Answers a challenge, which closes it; one that is closed already stays so.
+
+    Calls `memstore.refute_challenge`. Stewards only.
+
+    Args:
+        actor: The steward.
+        challenge_id: The challenge.
+        ground: Why, 1 to 2,000 characters.
+
+    Returns:
+        The record.
+
+    Raises:
+        StewardRequired: The account is no steward.
+        ChallengeNotFound: There is no such challenge.
+        InvalidValue: The record breaks rules; `violations` has all of them.
+    """
+    return wire.call("refute_challenge", wire.row(AdmissionRecord), locals())
+
+
+def promote_memory(
+    actor: UUID | str,
+    target: UUID | str,
+    stance: str,
+    evidence_refs: Sequence[Mapping[str, object]],
+    *,
+    as_of: date | None = None,
+    entity: str | None = None,
+) -> Call[Memory]:
+    """Moves a claim to a reviewed position of a knowledge base: a tombstone supersedes it, and points there.
+
+    Calls `memstore.promote_memory`. Stewards only. The claim's open challenges are answered, as by any
+    correction of a steward's.
+
+    Args:
+        actor: The steward.
+        target: The live claim.
+        stance: The position's id, 1 to 200 characters: lowercase words joined by single hyphens.
+        evidence_refs: 1 to 20 objects with `kind`, `ref` and `digest`.
+        as_of: The date of the promotion; today where it is left out.
+        entity: What it is about; the claim's where it is left out; an empty string clears it.
+
+    Returns:
+        The tombstone.
+
+    Raises:
+        StewardRequired: The account is no steward.
+        StanceRequired: The stance is blank.
+        NotSupersedable: There is no such live claim.
+        InvalidMemory: The tombstone breaks rules; `violations` has all of them.
+    """
+    return wire.call("promote_memory", wire.row(Memory), locals())
+
+
+def memory_status(actor: UUID | str, memory_id: UUID | str) -> Call[str | None]:
+    """Tells what the records say of a claim.
+
+    Calls `memstore.memory_status`.
+
+    Args:
+        actor: Any account.
+        memory_id: The claim, live or superseded.
+
+    Returns:
+        `candidate`, `admitted`, `rejected` or `suspended`; None where it is no claim.
+    """
+    return wire.call("memory_status", wire.value, locals())
+
+
+def list_records(actor: UUID | str, memory_id: UUID | str) -> Call[list[AdmissionRecord]]:
+    """Reads the argument about a claim.
+
+    Calls `memstore.list_records`.
+
+    Args:
+        actor: Any account.
+        memory_id: The claim, live or superseded.
+
+    Returns:
+        Its records, oldest first.
+
+    Raises:
+        RecordTargetNotFound: There is no such claim.
+    """
+    return wire.call("list_records", wire.rows(AdmissionRecord), locals())
+
+
+def list_claims(
+    actor: UUID | str,
+    *,
+    status: str | None = None,
+    page_size: int = 50,
+    after: UUID | str | None = None,
+) -> Call[list[Claim]]:
+    """Lists the live claims, oldest first: a steward's queue.
+
+    Calls `memstore.list_claims`. Stewards only.
+
+    Args:
+        actor: The steward.
+        status: Only those that are `candidate`, `admitted`, `rejected` or `suspended`.
+        page_size: How many at most, 200 or fewer.
+        after: The last claim of the page before.
+
+    Returns:
+        One page.
+
+    Raises:
+        StewardRequired: The account is no steward.
+        InvalidValue: The status or the page's size is none.
+        MemoryNotFound: There is no claim `after`.
+    """
+    return wire.call("list_claims", wire.rows(Claim), locals())
 
 
 # The operator's calls, for the owner of the schema.
@@ -852,6 +674,8 @@ def configure(
     maximum_attached_characters: int | None = None,
     lexical_floor: float | None = None,
     semantic_floor: float | None = None,
+    previous_share: float | None = None,
+    next_share: float | None = None,
     system_recall_enabled: bool | None = None,
     maximum_system_pool: int | None = None,
 ) -> Call[Settings]:
@@ -865,6 +689,8 @@ def configure(
         maximum_attached_characters: How many characters of bodies one recall attaches.
         lexical_floor: A learned memory is eligible with a lexical score above this, 0 to 1.
         semantic_floor: A learned memory is eligible with a semantic score above this, 0 to 1.
+        previous_share: 0 to 1; by how much a word of the memory before, of the same source, counts.
+        next_share: 0 to 1; by how much a word of the memory after counts.
         system_recall_enabled: Whether recall reads the system bucket.
         maximum_system_pool: How many claims are ranked for one turn.
 
@@ -875,7 +701,7 @@ def configure(
         InvalidValue: A setting breaks its rule.
         AccessDenied: The role isn't the operator's.
     """
-    return _call("configure", _settings, locals())
+    return wire.call("configure", wire.row(Settings), locals())
 
 
 def set_maximum_live_memories(user_id: UUID | str, maximum_live_memories: int) -> Call[None]:
@@ -891,7 +717,7 @@ def set_maximum_live_memories(user_id: UUID | str, maximum_live_memories: int) -
         InvalidValue: The ceiling breaks its rule.
         AccessDenied: The role isn't the operator's.
     """
-    return _call("set_maximum_live_memories", _nothing, locals())
+    return wire.call("set_maximum_live_memories", wire.nothing, locals())
 
 
 def set_steward(user_id: UUID | str, steward: bool) -> Call[None]:
@@ -906,7 +732,7 @@ def set_steward(user_id: UUID | str, steward: bool) -> Call[None]:
     Raises:
         AccessDenied: The role isn't the operator's.
     """
-    return _call("set_steward", _nothing, locals())
+    return wire.call("set_steward", wire.nothing, locals())
 
 
 def register_embedding_model(name: str, dimensions: int) -> Call[None]:
@@ -923,7 +749,7 @@ def register_embedding_model(name: str, dimensions: int) -> Call[None]:
         InvalidValue: The name or the number breaks a rule.
         AccessDenied: The role isn't the operator's.
     """
-    return _call("register_embedding_model", _nothing, locals())
+    return wire.call("register_embedding_model", wire.nothing, locals())
 
 
 def forget_embedding_model(name: str) -> Call[None]:
@@ -937,7 +763,7 @@ def forget_embedding_model(name: str) -> Call[None]:
     Raises:
         AccessDenied: The role isn't the operator's.
     """
-    return _call("forget_embedding_model", _nothing, locals())
+    return wire.call("forget_embedding_model", wire.nothing, locals())
 
 
 def import_memories(user_id: UUID | str, memories: Iterable[Mapping[str, object]]) -> Call[list[Memory]]:
@@ -961,7 +787,7 @@ def import_memories(user_id: UUID | str, memories: Iterable[Mapping[str, object]
         IdTaken: An id belongs to something else.
         AccessDenied: The role isn't the operator's.
     """
-    return _call("import_memories", _memories, locals())
+    return wire.call("import_memories", wire.rows(Memory), locals())
 
 
 def grant_api(role: str) -> Call[None]:
@@ -976,7 +802,7 @@ def grant_api(role: str) -> Call[None]:
         InvalidValue: There is no such role.
         AccessDenied: The role isn't the operator's.
     """
-    return _call("grant_api", _nothing, locals())
+    return wire.call("grant_api", wire.nothing, locals())
 
 
 def revoke_api(role: str) -> Call[None]:
@@ -991,4 +817,4 @@ def revoke_api(role: str) -> Call[None]:
         InvalidValue: There is no such role.
         AccessDenied: The role isn't the operator's.
     """
-    return _call("revoke_api", _nothing, locals())
+    return wire.call("revoke_api", wire.nothing, locals())

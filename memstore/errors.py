@@ -72,15 +72,31 @@ class IdTaken(MemstoreError):
 
 
 class QuotaReached(MemstoreError):
-    """The account is full."""
+    """The account is full, or has as many open challenges as it may."""
 
 
 class StewardRequired(MemstoreError):
     """Only a steward may do this."""
 
 
+class RecordTargetNotFound(MemstoreError):
+    """There is no such claim: no memory of the system bucket that is no tombstone."""
+
+
+class ChallengeNotFound(MemstoreError):
+    """There is no such challenge."""
+
+
+class StanceRequired(MemstoreError):
+    """A promotion needs the position that the claim moved to."""
+
+
 class MemoryIsImmutable(MemstoreError):
     """What a memory says is fixed for its life."""
+
+
+class RecordIsImmutable(MemstoreError):
+    """A record on a claim never changes."""
 
 
 class AccessDenied(MemstoreError):
@@ -103,6 +119,7 @@ class StoreUnavailable(MemstoreError):
 REFUSALS: Final[dict[str, type[MemstoreError]]] = {
     "actor_unknown": ActorUnknown,
     "argument_invalid": InvalidValue,
+    "challenge_not_found": ChallengeNotFound,
     "deployment_newer": MigrationRefused,
     "embedding_dimensions_differ": InvalidMemory,
     "id_taken": IdTaken,
@@ -111,18 +128,30 @@ REFUSALS: Final[dict[str, type[MemstoreError]]] = {
     "migration_changed": MigrationRefused,
     "not_supersedable": NotSupersedable,
     "quota_reached": QuotaReached,
+    "record_is_immutable": RecordIsImmutable,
+    "record_target_not_found": RecordTargetNotFound,
+    "stance_required": StanceRequired,
     "steward_required": StewardRequired,
 }
 
 # Constraints that only a race or plain SQL runs into, with words better than PostgreSQL's. Check constraints
 # aren't among them: each states its rule itself.
 CONSTRAINTS: Final[dict[str, tuple[type[MemstoreError], str]]] = {
+    "claim_counter_pkey": (InvalidValue, "There is one counter of claims."),
+    "claim_statuses_pkey": (MemstoreError, "The claim has a status already."),
     "deployment_pkey": (MemstoreError, "The migration is recorded already."),
     "embedding_models_pkey": (InvalidValue, "The embedding model is registered already."),
+    "memories_claim_key": (IdTaken, "The id is taken."),
     "memories_embedding_model_fkey": (InvalidMemory, "The embedding model is not registered."),
     "memories_pkey": (IdTaken, "The id is taken."),
     "memories_superseded_by_id_fkey": (NotSupersedable, "The replacement does not exist."),
     "memories_user_id_fkey": (ActorUnknown, "The account does not exist."),
+    "memory_admissions_challenge_id_fkey": (ChallengeNotFound, "The claim has no such challenge."),
+    "memory_admissions_challenge_key": (IdTaken, "The id is taken."),
+    "memory_admissions_memory_id_fkey": (RecordTargetNotFound, "There is no such claim."),
+    "memory_admissions_pkey": (IdTaken, "The id is taken."),
+    "memory_admissions_user_id_fkey": (ActorUnknown, "The account does not exist."),
+    "open_challenges_pkey": (MemstoreError, "The challenge is open already."),
     "settings_pkey": (InvalidValue, "There is one row of settings."),
     "users_external_ref_key": (IdTaken, "The application's id belongs to another account."),
     "users_pkey": (IdTaken, "The id is taken."),

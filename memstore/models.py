@@ -1,6 +1,7 @@
 """What the database answers, as frozen dataclasses.
 
-A body is private: no `repr` here shows one, nor a note, which is made of bodies.
+A body is private: no `repr` here shows one, nor a note, which is made of bodies, nor a record's ground and
+evidence.
 """
 
 from dataclasses import dataclass, field, fields
@@ -10,23 +11,24 @@ from uuid import UUID
 
 
 class _Redacted:
-    """A `repr` that leaves out what is absent, and says of a private text only how long it is."""
+    """A `repr` that leaves out what is absent, and says of what is private only how long it is."""
 
     __slots__ = ()
-    _private: ClassVar[str]
+    _private: ClassVar[dict[str, str]]
+    """The unit of its length, by field."""
 
     def __repr__(self) -> str:
         shown = []
         for each in fields(self):  # type: ignore[arg-type]
             value = getattr(self, each.name)
             if value is not None:
-                text = f"<{len(value)} characters>" if each.name == self._private else repr(value)
-                shown.append(f"{each.name}={text}")
+                unit = self._private.get(each.name)
+                shown.append(f"{each.name}={f'<{len(value)} {unit}>' if unit else repr(value)}")
         return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
 class Evidence(TypedDict):
-    """One piece of evidence of a memory in the system bucket.
+    """One piece of evidence of a memory in the system bucket, or of a challenge to one.
 
     Attributes:
         kind: `receipt`, `memory` or `url`.
@@ -71,7 +73,7 @@ class Memory(_Redacted):
         updated_at: When its embedding or its pointer last changed.
     """
 
-    _private: ClassVar[str] = "body"
+    _private: ClassVar[dict[str, str]] = {"body": "characters"}
 
     id: UUID
     user_id: UUID
@@ -123,21 +125,70 @@ class Recall(_Redacted):
     """What one turn is told.
 
     Attributes:
-        memories: The memories to attach, best first.
+        memories: The account's own memories to attach, best first.
         dropped: How many eligible ones the bounds left out.
         unembedded: How many candidates have no embedding that the turn's could be compared with.
         backend: What ranked them: `lexical`, `hybrid`, `none` for a blank turn, or `unavailable` where the
             store couldn't be reached.
         note: The text to put before the model, one line a memory; None where there is nothing to say.
+        claims: The memories of the system bucket to attach, whoever wrote them, all of the status `admitted`;
+            empty unless the operator turned `system_recall_enabled` on.
     """
 
-    _private: ClassVar[str] = "note"
+    _private: ClassVar[dict[str, str]] = {"note": "characters"}
 
     memories: tuple[Memory, ...] = ()
     dropped: int = 0
     unembedded: int = 0
     backend: str = "unavailable"
     note: str | None = field(default=None, repr=False)
+    claims: tuple[Memory, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AdmissionRecord(_Redacted):
+    """One record on a claim, as the SQL type `memstore.admission_record`. Times are in UTC.
+
+    Attributes:
+        id: The record's id; of a challenge, what a refutation names.
+        memory_id: The claim that it is about.
+        user_id: The account that wrote it.
+        role: `admission`, `challenge` or `refutation`.
+        verdict: Of an admission: `admitted` or `rejected`.
+        challenge_id: Of a refutation: the challenge that it closes.
+        ground: Why; `[erased]` once its author's account is.
+        evidence_refs: Of a challenge: its evidence; None where it has none.
+        slug: What it is about, by name: `adm:`, `chl:` or `ref:`, and an id.
+        inserted_at: When it was written.
+    """
+
+    _private: ClassVar[dict[str, str]] = {"ground": "characters", "evidence_refs": "pieces"}
+
+    id: UUID
+    memory_id: UUID
+    user_id: UUID
+    role: str
+    verdict: str | None
+    challenge_id: UUID | None
+    ground: str = field(repr=False)
+    evidence_refs: tuple[Evidence, ...] | None = field(repr=False, hash=False)
+    slug: str
+    inserted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A memory of the system bucket with what the records say of it, as the SQL type `memstore.claim`.
+
+    Attributes:
+        memory: The memory.
+        status: `candidate`, `admitted`, `rejected` or `suspended`.
+        open_challenges: How many challenges no refutation has closed, with evidence or without.
+    """
+
+    memory: Memory
+    status: str
+    open_challenges: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +233,8 @@ class Settings:
         maximum_attached_characters: How many characters of bodies, likewise.
         lexical_floor: A learned memory is eligible with a lexical score above this, 0 to 1.
         semantic_floor: A learned memory is eligible with a semantic score above this, 0 to 1.
+        previous_share: By how much a word of the memory before, of the same source, counts, 0 to 1.
+        next_share: By how much a word of the memory after counts, 0 to 1.
         system_recall_enabled: Whether recall reads the system bucket.
         maximum_system_pool: How many claims are ranked for one turn.
     """
@@ -191,5 +244,7 @@ class Settings:
     maximum_attached_characters: int
     lexical_floor: float
     semantic_floor: float
+    previous_share: float
+    next_share: float
     system_recall_enabled: bool
     maximum_system_pool: int

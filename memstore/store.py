@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from inspect import Parameter, signature
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar, get_args
 from weakref import WeakSet
 
 import psycopg
@@ -11,12 +12,13 @@ from psycopg import Connection, Cursor
 from psycopg.rows import tuple_row
 from psycopg_pool import ConnectionPool
 
-from memstore import calls
-from memstore.calls import Call
+from memstore import calls, wire
 from memstore.errors import StoreUnavailable, translate
+from memstore.wire import Call
 
 P = ParamSpec("P")
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., object])
 
 # Connections whose schema was looked at: an application may make a store for each of a pool's transactions.
 _fitting: WeakSet[Connection[object]] = WeakSet()
@@ -29,11 +31,35 @@ class Pool(Protocol):
         """Lends a connection for one transaction."""
 
 
+def describe(method: F, call: Callable[..., object], owner: str) -> F:
+    """Gives a method that runs a call the name, docstring and signature of the call.
+
+    Args:
+        method: The method.
+        call: The call that it runs.
+        owner: The name of the method's class.
+
+    Returns:
+        The method.
+    """
+    signed = signature(call)
+    (answer,) = get_args(signed.return_annotation)
+    itself = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
+    method.__name__ = call.__name__
+    method.__qualname__ = f"{owner}.{call.__name__}"
+    method.__doc__ = call.__doc__
+    method.__annotations__ = call.__annotations__ | {"return": answer}
+    method.__signature__ = signed.replace(  # type: ignore[attr-defined]
+        parameters=[itself, *signed.parameters.values()], return_annotation=answer
+    )
+    return method
+
+
 def _method(call: Callable[P, Call[T]]) -> "Callable[Concatenate[Store, P], T]":
     def method(self: "Store", /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.run(call(*args, **kwargs))
 
-    return calls.describe(method, call, "Store")
+    return describe(method, call, "Store")
 
 
 class Store:
@@ -69,7 +95,7 @@ class Store:
         self._own: ConnectionPool | None = None
         self._fits = False
         if isinstance(source, str):
-            self._url = calls.connection_string(source, timeout)
+            self._url = wire.connection_string(source, timeout)
             self._source = self._own = ConnectionPool(
                 self._url,
                 kwargs={"autocommit": True},  # a call is one statement, so this saves two round trips
@@ -164,7 +190,16 @@ class Store:
     list_rules = _method(calls.list_rules)
 
     rank_memories = _method(calls.rank_memories)
+    rank_claims = _method(calls.rank_claims)
     recall = _method(calls.recall)
+
+    record_admission = _method(calls.record_admission)
+    challenge_memory = _method(calls.challenge_memory)
+    refute_challenge = _method(calls.refute_challenge)
+    promote_memory = _method(calls.promote_memory)
+    memory_status = _method(calls.memory_status)
+    list_records = _method(calls.list_records)
+    list_claims = _method(calls.list_claims)
 
     configure = _method(calls.configure)
     set_maximum_live_memories = _method(calls.set_maximum_live_memories)
@@ -179,7 +214,7 @@ class Store:
 def _fetch(connection: Connection[object], call: Call[T]) -> T:
     # A cursor of our own making, whatever the connection's cursor and row factories make.
     with Cursor(connection, row_factory=tuple_row) as cursor:
-        calls.pin(cursor)
+        wire.pin(cursor)
         cursor.execute(call.statement, call.parameters)
         return call.answer(cursor.fetchall())
 

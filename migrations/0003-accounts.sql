@@ -8,6 +8,8 @@ create table memstore.settings (
   maximum_attached_characters integer default 2000,
   lexical_floor double precision default 0,
   semantic_floor double precision default 0.3,
+  previous_share double precision default 0.5,
+  next_share double precision default 0.1,
   system_recall_enabled boolean default false,
   maximum_system_pool integer default 40,
   constraint settings_pkey primary key (singleton),
@@ -22,6 +24,10 @@ create table memstore.settings (
     check (lexical_floor is not null and lexical_floor >= 0 and lexical_floor <= 1),
   constraint settings_semantic_floor_shape
     check (semantic_floor is not null and semantic_floor >= 0 and semantic_floor <= 1),
+  constraint settings_previous_share_shape
+    check (previous_share is not null and previous_share >= 0 and previous_share <= 1),
+  constraint settings_next_share_shape
+    check (next_share is not null and next_share >= 0 and next_share <= 1),
   constraint settings_system_recall_enabled_shape check (system_recall_enabled is not null),
   constraint settings_maximum_system_pool_shape
     check (maximum_system_pool is not null and maximum_system_pool >= 0)
@@ -36,6 +42,8 @@ comment on column memstore.settings.maximum_attached is 'How many memories one r
 comment on column memstore.settings.maximum_attached_characters is 'How many characters of bodies one recall attaches, unless the call says otherwise.';
 comment on column memstore.settings.lexical_floor is 'A learned memory is eligible with a lexical score above this, 0 to 1.';
 comment on column memstore.settings.semantic_floor is 'A learned memory is eligible with a semantic score above this, 0 to 1.';
+comment on column memstore.settings.previous_share is 'By how much a word counts for the memory after the one that has it, of the same source, 0 to 1.';
+comment on column memstore.settings.next_share is 'By how much a word counts for the memory before the one that has it, of the same source, 0 to 1.';
 comment on column memstore.settings.system_recall_enabled is 'Whether recall reads the system bucket.';
 comment on column memstore.settings.maximum_system_pool is 'How many claims of the system bucket are ranked for one turn.';
 comment on constraint settings_singleton_shape on memstore.settings is 'There is one row of settings.';
@@ -44,6 +52,8 @@ comment on constraint settings_maximum_attached_shape on memstore.settings is 'T
 comment on constraint settings_maximum_attached_characters_shape on memstore.settings is 'The number of attached characters is 0 or more.';
 comment on constraint settings_lexical_floor_shape on memstore.settings is 'The lexical floor is between 0 and 1.';
 comment on constraint settings_semantic_floor_shape on memstore.settings is 'The semantic floor is between 0 and 1.';
+comment on constraint settings_previous_share_shape on memstore.settings is 'The share of the memory before is between 0 and 1.';
+comment on constraint settings_next_share_shape on memstore.settings is 'The share of the memory after is between 0 and 1.';
 comment on constraint settings_system_recall_enabled_shape on memstore.settings is 'System recall is on or off.';
 comment on constraint settings_maximum_system_pool_shape on memstore.settings is 'The size of the system pool is 0 or more.';
 

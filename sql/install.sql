@@ -43,6 +43,9 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/refuse_row.sql
 \ir internal/record_deployment.sql
 \ir internal/compile_rules.sql
+\ir internal/compile_similarities.sql
+\ir internal/fuse.sql
+\ir internal/embedding_is_usable.sql
 \ir internal/age_text.sql
 \ir internal/is_date.sql
 \ir internal/lock_actor.sql
@@ -94,6 +97,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/operator/forget_embedding_model.sql
 \ir functions/operator/grant_api.sql
 \ir functions/operator/import_memories.sql
+\ir functions/operator/memories_to_embed.sql
 \ir functions/operator/register_embedding_model.sql
 \ir functions/operator/revoke_api.sql
 \ir functions/operator/set_maximum_live_memories.sql
@@ -109,7 +113,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/governance/refute_challenge.sql
 \ir functions/recall/rank_claims.sql
 \ir views/api_functions.sql
-\ir rules.sql
+\ir compile.sql
 \ir grants.sql
 \ir digest.sql
 

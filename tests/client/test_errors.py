@@ -30,6 +30,7 @@ from memstore import (
     Violation,
     calls,
     errors,
+    wire,
 )
 
 Db = psycopg.Connection[Any]
@@ -242,14 +243,14 @@ SAMPLES: dict[str, object] = {
     "date": date(2026, 8, 25),
     "timestamptz": datetime(2026, 8, 25, tzinfo=UTC),
 }
-CALLS: dict[str, Callable[..., calls.Call[Any]]] = {
+CALLS: dict[str, Callable[..., wire.Call[Any]]] = {
     name: getattr(calls, name) for name in dir(Store) if not name.startswith("_") and hasattr(calls, name)
 }
 
 
 def arguments(call: Callable[..., object]) -> dict[str, str]:
     names = call.__code__.co_varnames[: call.__code__.co_argcount + call.__code__.co_kwonlyargcount]
-    return {name: calls._TYPES[name][0] for name in names if name != "strict"}
+    return {name: wire.TYPES[name][0] for name in names if name != "strict"}
 
 
 TEXTS = [
@@ -274,7 +275,7 @@ def refused_argument(name: str, argument: str, value: object) -> InvalidValue:
 @pytest.mark.parametrize(("name", "argument"), TEXTS)
 def test_text_that_cannot_be_stored(name: str, argument: str, text: str) -> None:
     values: list[object] = [text]
-    if calls._TYPES[argument][0] == "jsonb":
+    if wire.TYPES[argument][0] == "jsonb":
         values = [[{"body": text}], {"evidence_refs": [{"ref": text}]}, [{text: 1}], [[("a", text)]]]
     for value in values:
         assert refused_argument(name, argument, value).name == "text_not_storable"

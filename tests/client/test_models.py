@@ -4,11 +4,12 @@ import copy
 import dataclasses
 import pickle
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import pytest
 
-from memstore import Memory, RankedMemory, Recall
+from memstore import AdmissionRecord, Claim, Memory, RankedMemory, Recall
 
 NOW = datetime(2026, 8, 25, tzinfo=UTC)
 BODY = "private words"
@@ -34,7 +35,21 @@ MEMORY = Memory(
     updated_at=NOW,
 )
 RANKED = RankedMemory(MEMORY, 0.5, 0.5, None, True)
-RECALL = Recall((MEMORY,), 0, 0, "lexical", f"[From memory: user, today] {BODY}")
+RECALL = Recall((MEMORY,), 0, 0, "lexical", f"[From memory: user, today] {BODY}", (MEMORY,))
+CLAIM = Claim(MEMORY, "admitted", 0)
+RECORD = AdmissionRecord(
+    id=UUID(int=1),
+    memory_id=UUID(int=3),
+    user_id=UUID(int=2),
+    role="challenge",
+    verdict=None,
+    challenge_id=None,
+    ground=BODY,
+    evidence_refs=({"kind": "url", "ref": BODY, "digest": "sha256:0"},),
+    slug="chl:3",
+    inserted_at=NOW,
+)
+VALUES = [MEMORY, RANKED, RECALL, CLAIM, RECORD]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,7 +57,7 @@ class Tagged(Memory):
     tag: str = ""
 
 
-@pytest.mark.parametrize("value", [MEMORY, RANKED, RECALL, [RECALL], Tagged(**dataclasses.asdict(MEMORY))])
+@pytest.mark.parametrize("value", [*VALUES, VALUES, Tagged(**dataclasses.asdict(MEMORY))])
 def test_no_text_is_shown(value: object) -> None:
     for shown in (repr(value), str(value), f"{value}", "%s" % (value,), "%r" % (value,)):  # noqa: UP031
         assert BODY not in shown
@@ -52,10 +67,12 @@ def test_no_text_is_shown(value: object) -> None:
 def test_lengths_are_shown() -> None:
     assert "body=<13 characters>" in repr(MEMORY)
     assert "note=<40 characters>" in repr(RECALL)
+    assert "ground=<13 characters>" in repr(RECORD)
+    assert "evidence_refs=<1 pieces>" in repr(RECORD)
 
 
-@pytest.mark.parametrize("value", [MEMORY, RANKED, RECALL])
-def test_values_are_values(value: Memory | RankedMemory | Recall) -> None:
+@pytest.mark.parametrize("value", VALUES)
+def test_values_are_values(value: Any) -> None:
     assert pickle.loads(pickle.dumps(value)) == value
     assert copy.copy(value) == copy.deepcopy(value) == value
     assert hash(value) == hash(copy.copy(value))

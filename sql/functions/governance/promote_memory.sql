@@ -20,7 +20,7 @@ Arguments
   stance         text   the position's id, 1 to 200 characters: lowercase words joined by single hyphens
   evidence_refs  jsonb  1 to 20 objects, as in insert_memory
   as_of          date   today where left out
-  entity         text   the claim's where left out
+  entity         text   the claim's where left out; an empty text clears it
 Returns
   the tombstone
 Errors
@@ -74,7 +74,7 @@ begin
     as_of => coalesce(as_of, current_date),
     admission => 'candidate',
     evidence_refs => evidence_refs,
-    language => v_user.language,
+    language => v_target.language,
     id => null
   );
   v_candidate.stance := v_stance;

@@ -14,6 +14,9 @@ Arguments
   maximum_attached_characters  integer           characters of bodies that one recall attaches, 0 or more
   lexical_floor                double precision  0 to 1: a learned memory is eligible above it
   semantic_floor               double precision  0 to 1: likewise
+  previous_share               double precision  0 to 1: by how much a word of the memory before in the same
+                                                 source_ref counts
+  next_share                   double precision  0 to 1: of the memory after
   system_recall_enabled        boolean           whether recall reads the system bucket
   maximum_system_pool          integer           claims that are ranked for one turn, 0 or more
 Returns
@@ -27,6 +30,8 @@ create or replace function memstore.configure(
   maximum_attached_characters integer default null,
   lexical_floor double precision default null,
   semantic_floor double precision default null,
+  previous_share double precision default null,
+  next_share double precision default null,
   system_recall_enabled boolean default null,
   maximum_system_pool integer default null
 )
@@ -49,6 +54,8 @@ begin
     coalesce(configure.maximum_attached_characters, v_settings.maximum_attached_characters);
   v_settings.lexical_floor := coalesce(configure.lexical_floor, v_settings.lexical_floor);
   v_settings.semantic_floor := coalesce(configure.semantic_floor, v_settings.semantic_floor);
+  v_settings.previous_share := coalesce(configure.previous_share, v_settings.previous_share);
+  v_settings.next_share := coalesce(configure.next_share, v_settings.next_share);
   v_settings.system_recall_enabled := coalesce(configure.system_recall_enabled, v_settings.system_recall_enabled);
   v_settings.maximum_system_pool := coalesce(configure.maximum_system_pool, v_settings.maximum_system_pool);
   if not memstore.settings_obey(v_settings) then
@@ -62,11 +69,13 @@ begin
     maximum_attached_characters = v_settings.maximum_attached_characters,
     lexical_floor = v_settings.lexical_floor,
     semantic_floor = v_settings.semantic_floor,
+    previous_share = v_settings.previous_share,
+    next_share = v_settings.next_share,
     system_recall_enabled = v_settings.system_recall_enabled,
     maximum_system_pool = v_settings.maximum_system_pool;
   return v_settings;
 end
 $$;
 
-comment on function memstore.configure(integer, integer, integer, double precision, double precision, boolean, integer)
+comment on function memstore.configure(integer, integer, integer, double precision, double precision, double precision, double precision, boolean, integer)
 is 'Changes the store''s settings, and tells them.';

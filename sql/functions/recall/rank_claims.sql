@@ -8,8 +8,8 @@ Result:
   sys:pnpm|1
 
 The one read that crosses accounts; it gives nothing unless the operator has turned it on (configure). Eligible are
-live claims whose derived status is admitted, with a score above the floor; the score is that of rank_memories, its
-n and df counted over the admitted live claims. Of them come as many as maximum_system_pool, none of an account
+live claims whose derived status is admitted, with a lexical or a semantic score above its floor; the scores are those
+of rank_memories (without neighbours), n and df counted over the admitted live claims. Of them come as many as maximum_system_pool, none of an account
 beyond a quarter of that, rounded up: accounts take turns in the order of their best claim.
 
 Arguments
@@ -43,6 +43,7 @@ set jit = off
 as $$
 declare
   v_settings memstore.settings;
+  v_hybrid boolean := memstore.embedding_is_usable(embedding, embedding_model);
 begin
   perform memstore.require_actor(rank_claims.actor);
   select s.*
@@ -84,8 +85,8 @@ begin
     left join hits h on h.language = t.language and h.lexeme = t.lexeme
     group by t.language, t.lexeme, t.n
   ),
-  scores as (
-    select h.id, round((sum(w.weight) / min(s.weight))::numeric, 6)::double precision as score
+  lexical as (
+    select h.id, sum(w.weight) / min(s.weight) as score
     from hits h
     join weights w on w.language = h.language and w.lexeme = h.lexeme
     join (
@@ -95,26 +96,55 @@ begin
     ) s on s.language = h.language
     group by h.id
   ),
+  semantic as materialized (
+    select s.id, case when s.similarity < 0 then 0 else s.similarity end as score
+    from memstore.similarities(
+      case
+        when v_hybrid then array(
+          select m.id
+          from memstore.claim_statuses s
+          join memstore.memories m on m.id = s.memory_id
+          where s.status = 'admitted'
+          and m.superseded_at is null
+          and m.embedding_model = rank_claims.embedding_model
+        )
+      end,
+      embedding,
+      embedding_model
+    ) s
+  ),
+  scores as (
+    select
+      coalesce(l.id, s.id) as id,
+      memstore.fuse(coalesce(l.score, 0), s.score, v_hybrid) as score,
+      round(coalesce(l.score, 0)::numeric, 6)::double precision as lexical_score,
+      round(s.score::numeric, 6)::double precision as semantic_score
+    from lexical l
+    full join semantic s on s.id = l.id
+  ),
   ranked as (
     select
       m.id,
       m.user_id,
       s.score,
+      s.lexical_score,
+      s.semantic_score,
       row_number() over (order by s.score desc, m.inserted_at desc, m.id) as position,
       row_number() over (partition by m.user_id order by s.score desc, m.inserted_at desc, m.id) as round,
       least(count(*) over (), v_settings.maximum_system_pool) as slots
     from scores s
     join memstore.memories m on m.id = s.id
-    where s.score > v_settings.lexical_floor
+    where s.lexical_score > v_settings.lexical_floor
+    or s.semantic_score > v_settings.semantic_floor
   ),
   pool as (
-    select r.id, r.score, r.round, min(r.position) over (partition by r.user_id) as best
+    select r.id, r.score, r.lexical_score, r.semantic_score, r.round, min(r.position) over (partition by r.user_id) as best
     from ranked r
     where r.round <= ceil(r.slots / 4.0)
     order by r.round, best
     limit (select max(r.slots) from ranked r)
   )
-  select memstore.to_memory(m), p.score, p.score, null::double precision, true
+  select memstore.to_memory(m), p.score, p.lexical_score, p.semantic_score, true
   from pool p
   join memstore.memories m on m.id = p.id
   order by p.round, p.best;

@@ -11,20 +11,21 @@ Attaches the best of the account's eligible memories (rank_memories): first as m
 walking down them, those whose bodies fit into maximum_attached_characters; what does not fit is passed over, and
 none is cut. What is left out is counted. A blank turn recalls nothing.
 
-Where the operator has turned system recall on, claims follow (rank_claims): two at most and one of an account, within
-the characters that the account's own memories left, and never more than maximum_attached. What that leaves out is not
-counted: it would tell how large the shared store is.
+Where the operator has turned system recall on, claims follow (rank_claims): one of an account and two in all, or as
+many as maximum_attached if that is less, within the characters that the account's own memories left. What that
+leaves out is not counted: it would tell how large the shared store is.
 
 Arguments
   actor                        uuid     the account
   query                        text     the turn; its first 512 characters count
-  embedding                    real[]   the turn's embedding
+  embedding                    real[]   the turn's embedding; one that no memory could have is as none
   embedding_model              text     its model
   maximum_attached             integer  memories at most, 0 or more; the setting where left out
   maximum_attached_characters  integer  characters of bodies at most, 0 or more; the setting where left out
 Returns
   one row: memories (an array of what was attached, best first; claims have a status), dropped (eligible but not attached), unembedded
-  (candidates that could not be compared by meaning), backend (none, lexical), and the note to put before the
+  (where the turn has an embedding: candidates without one of its model, compared by words alone), backend (none,
+  lexical, hybrid), and the note to put before the
   turn, NULL where there is nothing to say
 Errors
   actor_unknown; argument_invalid (a bound below 0)
@@ -49,6 +50,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_bounds memstore.settings;
+  v_hybrid boolean := memstore.embedding_is_usable(embedding, embedding_model);
   v_ranked memstore.memory[];
   v_memory memstore.memory;
   v_eligible integer;
@@ -68,12 +70,14 @@ begin
     perform memstore.refuse('argument_invalid', 'maximum_attached_characters');
   end if;
 
-  select coalesce(array_agg(r.memory order by r.rank) filter (where r.rank <= v_bounds.maximum_attached), '{}'), count(*)
-  into v_ranked, v_eligible
+  select
+    coalesce(array_agg(r.memory order by r.rank) filter (where r.eligible and r.rank <= v_bounds.maximum_attached), '{}'),
+    count(*) filter (where r.eligible),
+    count(*) filter (where v_hybrid and r.semantic_score is null)
+  into v_ranked, v_eligible, unembedded
   from (
-    select m.memory, row_number() over (order by m.ordinality) as rank
+    select m.memory, m.eligible, m.semantic_score, row_number() over (partition by m.eligible order by m.ordinality) as rank
     from memstore.rank_memories(actor, query, embedding, embedding_model) with ordinality m
-    where m.eligible
   ) r;
 
   memories := '[]';
@@ -117,8 +121,11 @@ begin
     );
   end if;
   note := nullif(array_to_string(v_lines, E'\n'), '');
-  unembedded := 0;
-  backend := case when memstore.trim_text(query) <> '' then 'lexical' else 'none' end;
+  backend := case
+    when coalesce(memstore.trim_text(query), '') = '' then 'none'
+    when v_hybrid then 'hybrid'
+    else 'lexical'
+  end;
 end
 $$;
 

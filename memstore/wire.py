@@ -1,0 +1,397 @@
+"""What travels between a store and the database: a call's values, written down, and its answer, read back.
+
+Values travel as text with an explicit cast, and answers as one JSON document a row, so that no row factory,
+type adapter or setting of the caller's connection changes what is sent or read.
+"""
+
+import json
+import logging
+import operator
+import re
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from datetime import UTC, date, datetime
+from functools import cache, partial
+from math import ceil
+from typing import Any, Final, Generic, SupportsFloat, TypeVar
+from uuid import UUID
+
+import psycopg
+from psycopg.abc import AdaptContext
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types.string import StrDumperUnknown, TextLoader
+
+from memstore.errors import (
+    TEXT_NOT_STORABLE,
+    VALUE_MALFORMED,
+    InvalidMemory,
+    InvalidValue,
+    StoreUnavailable,
+)
+from memstore.models import Memory, Recall
+
+T = TypeVar("T")
+
+_logger: Final = logging.getLogger("memstore")
+
+
+@dataclass(frozen=True, slots=True)
+class Call(Generic[T]):
+    """One call of one function of the database.
+
+    Attributes:
+        function: The function's name.
+        statement: The SQL text; one for all calls of the function, so that it is prepared once.
+        parameters: The values, by argument. They may hold a body, so no `repr` shows them.
+        read: Makes the result of the rows' documents.
+        otherwise: The answer where the store can't be reached; None: an exception.
+    """
+
+    function: str
+    statement: bytes
+    parameters: Mapping[str, str | None] = field(repr=False)
+    read: Callable[[list[Any]], T] = field(repr=False, compare=False)
+    otherwise: T | None = field(default=None, repr=False)
+
+    def answer(self, rows: Iterable[Sequence[Any]]) -> T:
+        """Reads what the statement returned."""
+        return self.read([None if document is None else json.loads(document) for (document,) in rows])
+
+    def refused(self, error: Exception) -> T:
+        """Raises the error, or gives the answer for a store that can't be reached."""
+        if self.otherwise is None or not isinstance(error, StoreUnavailable):
+            raise error
+        _logger.warning("%s found nothing. %s", self.function, error)
+        return self.otherwise
+
+
+def call(
+    function: str,
+    read: Callable[[list[Any]], T],
+    arguments: Mapping[str, object],
+    otherwise: T | None = None,
+) -> Call[T]:
+    """Makes a call.
+
+    Args:
+        function: The function's name.
+        read: Makes the result of the rows' documents.
+        arguments: The values, by argument; None is sent as NULL.
+        otherwise: The answer where the store can't be reached; None: an exception.
+
+    Returns:
+        The call.
+
+    Raises:
+        InvalidValue: A value can't be sent.
+        TypeError: A value isn't of its argument's type.
+    """
+    parameters = {
+        name: None if value is None else TYPES[name][1](name, value) for name, value in arguments.items()
+    }
+    return Call(function, _statement(function, tuple(arguments)), parameters, read, otherwise)
+
+
+@cache
+def _statement(function: str, arguments: tuple[str, ...]) -> bytes:
+    given = ", ".join(f"{name} => %({name})s::{TYPES[name][0]}" for name in arguments)
+    return f"select to_jsonb(answer)::text from memstore.{function}({given}) as answer".encode()  # noqa: S608
+
+
+# The connection.
+
+
+def connection_string(source: str, timeout: float) -> str:
+    """Bounds how long making a connection may take.
+
+    Args:
+        source: A connection string or URL.
+        timeout: Seconds; a `connect_timeout` in the string goes before it.
+
+    Returns:
+        A connection string.
+
+    Raises:
+        ValueError: libpq can't read the string.
+    """
+    bound = make_conninfo(connect_timeout=max(ceil(timeout), 1), fallback_application_name="memstore")
+    try:
+        return make_conninfo(bound, **conninfo_to_dict(source))
+    except psycopg.ProgrammingError:  # its text may quote a password
+        pass
+    raise ValueError("the connection string isn't one that libpq reads")
+
+
+def pin(cursor: AdaptContext) -> None:
+    """Gives a cursor psycopg's own adapters for text, whatever the connection has instead."""
+    cursor.adapters.register_dumper(str, StrDumperUnknown)
+    cursor.adapters.register_loader("text", TextLoader)
+
+
+# Writing values down. This refuses what can't be sent at all; whether a value is a good one is the database's
+# to say.
+
+_OF_A_MEMORY: Final = {each.name for each in fields(Memory)} | {"embedding", "memory", "memories"}
+# `json` escapes NUL; behind an even number of backslashes the same letters are only text.
+_ESCAPED_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
+
+
+def _unsendable(name: str, problem: str, refusal: str = VALUE_MALFORMED) -> InvalidValue:
+    kind = InvalidMemory if name in _OF_A_MEMORY else InvalidValue
+    return kind(f"{name} {problem}.", name=refusal, field=name)
+
+
+def _wrong_type(name: str, wanted: str, value: object) -> TypeError:
+    return TypeError(f"{name} must be {wanted}, not {type(value).__name__}")
+
+
+def _encodable(name: str, text: str, *, nul: bool) -> str:
+    try:
+        text.encode()
+        problem = "holds a NUL character" if nul else None
+    except UnicodeEncodeError:
+        problem = "holds a lone surrogate"
+    # Raised out here: the codec's exception has the text.
+    if problem:
+        raise _unsendable(name, f"{problem}, which PostgreSQL can't store", TEXT_NOT_STORABLE)
+    return text
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise _wrong_type(name, "a str", value)
+    text = str.__str__(value)  # of a str enumeration its value
+    return _encodable(name, text, nul="\0" in text)
+
+
+def _uuid(name: str, value: object) -> str:
+    if not isinstance(value, UUID | str):
+        raise _wrong_type(name, "a UUID or a str", value)
+    try:
+        return str(value if isinstance(value, UUID) else UUID(value))
+    except ValueError:
+        pass
+    raise _unsendable(name, "is no UUID")
+
+
+def _boolean(name: str, value: object) -> str:
+    if not isinstance(value, bool):
+        raise _wrong_type(name, "a bool", value)
+    return str(value)
+
+
+def _integer(name: str, value: object) -> str:
+    if not hasattr(value, "__index__"):
+        raise _wrong_type(name, "an int", value)
+    return str(operator.index(value))
+
+
+def _number(name: str, value: object) -> str:
+    if not isinstance(value, SupportsFloat):
+        raise _wrong_type(name, "a number", value)
+    return str(float(value))
+
+
+def _date(name: str, value: object) -> str:
+    if not isinstance(value, date):
+        raise _wrong_type(name, "a date", value)
+    return date.isoformat(value)  # of a datetime its date
+
+
+def _moment(name: str, value: object) -> str:
+    if not isinstance(value, datetime):
+        raise _wrong_type(name, "a datetime", value)
+    if value.utcoffset() is None:
+        raise _unsendable(name, "has no time zone")
+    return value.isoformat()
+
+
+def _vector(name: str, value: object) -> str:
+    if not isinstance(value, Iterable):
+        raise _wrong_type(name, "numbers", value)
+    try:
+        # As a real holds it: what is too large becomes infinite, which the database refuses by name.
+        return f"{{{','.join(map(repr, array('f', iter(value))))}}}"
+    except (TypeError, OverflowError):
+        pass
+    raise TypeError(f"{name} must be numbers")
+
+
+def _json(name: str, value: object) -> str:
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
+    except ValueError:  # a number that JSON has no word for, or a circle
+        text = None
+    if text is None:
+        raise _unsendable(name, "can't be written as JSON")
+    return _encodable(name, text, nul=bool(_ESCAPED_NUL.search(text)))
+
+
+def _plain(value: object) -> object:
+    """Makes what `json` knows of what memories are given with."""
+    match value:
+        case UUID():
+            return str(value)
+        case datetime():
+            return _moment("a time", value)
+        case date():
+            return value.isoformat()
+        case Mapping():
+            return dict(value)
+        case Iterable() if not isinstance(value, bytes | bytearray | memoryview):
+            return list(value)
+        case SupportsFloat():
+            return float(value)
+    raise TypeError(f"{type(value).__name__} can't be written as JSON")
+
+
+_UUID: Final = ("uuid", _uuid)
+_TEXT: Final = ("text", _text)
+_BOOLEAN: Final = ("boolean", _boolean)
+_INTEGER: Final = ("integer", _integer)
+_NUMBER: Final = ("double precision", _number)
+_JSON: Final = ("jsonb", _json)
+
+# An argument has one type wherever it appears.
+TYPES: Final[dict[str, tuple[str, Callable[[str, object], str]]]] = {
+    "actor": _UUID,
+    "admission": _TEXT,
+    "after": _UUID,
+    "as_of": ("date", _date),
+    "body": _TEXT,
+    "bucket": _TEXT,
+    "challenge_id": _UUID,
+    "dimensions": _INTEGER,
+    "embedding": ("real[]", _vector),
+    "embedding_model": _TEXT,
+    "entity": _TEXT,
+    "evidence_refs": _JSON,
+    "external_ref": _TEXT,
+    "ground": _TEXT,
+    "id": _UUID,
+    "include_superseded": _BOOLEAN,
+    "language": _TEXT,
+    "lexical_floor": _NUMBER,
+    "maximum_attached": _INTEGER,
+    "maximum_attached_characters": _INTEGER,
+    "maximum_live_memories": _INTEGER,
+    "maximum_system_pool": _INTEGER,
+    "memories": _JSON,
+    "memory": _JSON,
+    "memory_id": _UUID,
+    "moment": ("timestamptz", _moment),
+    "name": _TEXT,
+    "next_share": _NUMBER,
+    "page_size": _INTEGER,
+    "previous_share": _NUMBER,
+    "query": _TEXT,
+    "replacement": _UUID,
+    "role": _TEXT,
+    "semantic_floor": _NUMBER,
+    "slug": _TEXT,
+    "source_ref": _TEXT,
+    "stance": _TEXT,
+    "status": _TEXT,
+    "steward": _BOOLEAN,
+    "system_recall_enabled": _BOOLEAN,
+    "target": _UUID,
+    "tier": _TEXT,
+    "user_id": _UUID,
+    "verdict": _TEXT,
+}
+
+
+# Reading answers.
+
+
+def value(documents: list[Any]) -> Any:
+    """Reads a value that is the same in JSON and here."""
+    return documents[0]
+
+
+def nothing(documents: list[Any]) -> None:
+    """Reads the answer of a function that returns none."""
+
+
+def identity(documents: list[Any]) -> UUID:
+    """Reads an id."""
+    return UUID(documents[0])
+
+
+def identity_if_any(documents: list[Any]) -> UUID | None:
+    """Reads an id, or NULL."""
+    return None if documents[0] is None else UUID(documents[0])
+
+
+def row(kind: type[T]) -> Callable[[list[Any]], T]:
+    """Reads one row, as one of the dataclasses of `memstore.models`."""
+    return partial(_first, kind)
+
+
+def rows(kind: type[T]) -> Callable[[list[Any]], list[T]]:
+    """Reads rows, as one of the dataclasses of `memstore.models`."""
+    return partial(_each, kind)
+
+
+def recall(documents: list[Any]) -> Recall:
+    """Reads a recall, which has claims, told by their status, behind the account's own memories."""
+    (each,) = documents
+    attached = each["memories"]
+    return Recall(
+        tuple(_one(Memory, memory) for memory in attached if "status" not in memory),
+        each["dropped"],
+        each["unembedded"],
+        each["backend"],
+        each["note"],
+        tuple(_one(Memory, memory) for memory in attached if "status" in memory),
+    )
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+# A field has one type wherever it appears; what is missing here is the same in JSON.
+_FIELDS: Final[dict[str, Callable[[Any], object]]] = {
+    "id": UUID,
+    "user_id": UUID,
+    "memory_id": UUID,
+    "challenge_id": UUID,
+    "memory": lambda document: _one(Memory, document),
+    # A whole number is an int in JSON.
+    "score": float,
+    "lexical_score": float,
+    "semantic_score": float,
+    "lexical_floor": float,
+    "semantic_floor": float,
+    "previous_share": float,
+    "next_share": float,
+    "as_of": date.fromisoformat,
+    "evidence_refs": tuple,
+    "superseded_by_id": UUID,
+    "superseded_at": _time,
+    "inserted_at": _time,
+    "updated_at": _time,
+}
+
+
+@cache
+def _converters(kind: type) -> tuple[tuple[str, Callable[[Any], object] | None], ...]:
+    return tuple((each.name, _FIELDS.get(each.name)) for each in fields(kind))
+
+
+def _one(kind: type[T], document: Any) -> T:
+    values = {}
+    for name, convert in _converters(kind):  # type: ignore[arg-type]  # mypy finds a type[T] not hashable
+        given = document[name]
+        values[name] = given if given is None or convert is None else convert(given)
+    return kind(**values)
+
+
+def _first(kind: type[T], documents: list[Any]) -> T:
+    return _one(kind, documents[0])
+
+
+def _each(kind: type[T], documents: list[Any]) -> list[T]:
+    return [_one(kind, document) for document in documents]

@@ -1,0 +1,53 @@
+/*
+memories_to_embed: the memories that have no embedding of a model yet.
+
+Example:
+  select body from memstore.memories_to_embed('two-numbers');
+Result:
+  I use pnpm, not npm.
+  pnpm is the faster package manager.
+
+Operator only. For filling gaps, and for moving a store to another model: embed the bodies, call set_embedding for
+each row's user_id and id, and ask for the page after the last id.
+
+Arguments
+  embedding_model  text     the model's name
+  page_size        integer  1 to 10,000 memories; 1,000
+  after            uuid     the id of the last memory of the page before
+Returns
+  live memories of all accounts and buckets, tombstones aside, by id
+Errors
+  argument_invalid (embedding_model, page_size)
+*/
+create or replace function memstore.memories_to_embed(
+  embedding_model text,
+  page_size integer default 1000,
+  after uuid default null
+)
+returns setof memstore.memory
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if memories_to_embed.embedding_model is null then
+    perform memstore.refuse('argument_invalid', 'embedding_model');
+  end if;
+  if coalesce(memories_to_embed.page_size, 1000) not between 1 and 10000 then
+    perform memstore.refuse('argument_invalid', 'page_size');
+  end if;
+
+  return query
+  select (memstore.to_memory(m)).*
+  from memstore.memories m
+  where m.superseded_at is null
+  and not m.promoted
+  and m.embedding_model is distinct from memories_to_embed.embedding_model
+  and m.id > coalesce(memories_to_embed.after, '00000000-0000-0000-0000-000000000000')
+  order by m.id
+  limit coalesce(memories_to_embed.page_size, 1000);
+end
+$$;
+
+comment on function memstore.memories_to_embed(text, integer, uuid) is 'The memories that have no embedding of a model yet.';

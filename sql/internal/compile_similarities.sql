@@ -1,0 +1,65 @@
+-- Writes similarities(): how near the embeddings of some memories are to a turn's, as cosine similarity; those of
+-- another model or width are left out. Through pgvector where it is installed, in whichever schema, else in plain
+-- SQL. An extension that is dropped afterwards is noticed; one that is added is used once the code is loaded again.
+create or replace function memstore.compile_similarities()
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = pg_catalog, pg_temp
+as $f$
+declare
+  c_function constant text := $$
+create or replace function memstore.similarities(ids uuid[], embedding real[], embedding_model text)
+returns table (id uuid, similarity double precision)
+language plpgsql
+stable
+security invoker
+as %L
+$$;
+  c_body constant text := $$
+begin
+  if ids is null then
+    return;
+  end if;
+%s  return query
+  select
+    m.id,
+    (
+      select sum(u.a * u.b) / sqrt(sum(u.a * u.a) * sum(u.b * u.b))
+      from unnest(m.embedding::double precision[], similarities.embedding::double precision[]) u (a, b)
+    )
+  from memstore.memories m
+  where m.id = any (similarities.ids)
+  and m.embedding_model = similarities.embedding_model
+  and cardinality(m.embedding) = cardinality(similarities.embedding);
+end
+$$;
+  c_pgvector constant text := $$  if to_regtype(%1$L) is not null then
+    return query
+    select m.id, 1 - (m.embedding::%2$I.vector operator(%2$I.<=>) similarities.embedding::%2$I.vector)
+    from memstore.memories m
+    where m.id = any (similarities.ids)
+    and m.embedding_model = similarities.embedding_model
+    and cardinality(m.embedding) = cardinality(similarities.embedding);
+    return;
+  end if;
+$$;
+  v_schema name;
+begin
+  select n.nspname
+  into v_schema
+  from pg_extension e
+  join pg_namespace n on n.oid = e.extnamespace
+  where e.extname = 'vector';
+
+  execute format(
+    c_function,
+    format(c_body, case when v_schema is not null then format(c_pgvector, format('%I.vector', v_schema), v_schema) end)
+  );
+  comment on function memstore.similarities(uuid[], real[], text) is
+    'How near the embeddings of memories are to a turn''s; compiled for the pgvector that is installed, if one is.';
+end
+$f$;
+
+comment on function memstore.compile_similarities() is 'Writes the function that compares embeddings.';

@@ -1,0 +1,200 @@
+"""How well recall finds: the turn-level retrieval task on LoCoMo, and PrecisionMemBench.
+
+    python -m tests.bench.retrieval [--data DIRECTORY] [--json FILE]
+
+Every dialogue turn (or belief) is one memory of one account; every question is a turn to recall for. Reported are
+recall at 5, 8 and 20, MRR and nDCG at 10 over the whole ranking, averaged over questions, and the time of one
+ranking; lexical, and hybrid with each ready embedder that is installed. The data is not a part of the project; where
+it is absent, the benchmark says so and ends.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+import psycopg
+
+from memstore import Store, schema
+from memstore.embedded import EmbeddedServer
+
+DEFAULT_DATA = Path(__file__).resolve().parents[3] / "shared" / "bench"
+Embed = Callable[[list[str]], list[list[float]]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A turn to recall for, and the memories that answer it."""
+
+    text: str
+    relevant: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The memories of one account, by key in their order, and the questions about them."""
+
+    name: str
+    memories: dict[str, dict[str, str]]
+    questions: list[Question]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; shares in percent, time in milliseconds a query."""
+
+    data: str
+    backend: str
+    questions: int
+    recall_5: float
+    recall_8: float
+    recall_20: float
+    mrr: float
+    ndcg_10: float
+    milliseconds: float
+
+
+def locomo(data: Path) -> Iterator[Corpus]:
+    """The conversations of LoCoMo, if they are there."""
+    path = data / "locomo-dev.json"
+    for sample in json.loads(path.read_text(encoding="utf-8")) if path.exists() else []:
+        conversation = sample["conversation"]
+        memories = {}
+        sessions = sorted(int(key[8:]) for key in conversation if re.fullmatch(r"session_\d+", key))
+        for number in sessions:
+            for turn in conversation[f"session_{number}"]:
+                caption = f" [{turn['blip_caption']}]" if turn.get("blip_caption") else ""
+                memories[turn["dia_id"]] = {
+                    "body": f"{turn['speaker']}: {turn['text']}{caption}"[:2000],
+                    "source_ref": f"{sample['sample_id']}:session_{number}",
+                }
+        questions = []
+        for item in sample["qa"]:
+            # Some ids are malformed: "D8:6; D9:17", "D30:05".
+            ids = re.findall(r"D(\d+):(\d+)", " ".join(item.get("evidence") or []))
+            relevant = frozenset(f"D{int(session)}:{int(turn)}" for session, turn in ids) & memories.keys()
+            if item["category"] in (1, 2, 3, 4) and relevant:
+                questions.append(Question(item["question"], frozenset(relevant)))
+        yield Corpus("locomo", memories, questions)
+
+
+def precision(data: Path) -> Iterator[Corpus]:
+    """The beliefs of PrecisionMemBench, if they are there."""
+    beliefs = data / "precision" / "beliefs.seed.json"
+    if not beliefs.exists():
+        return
+    memories = {
+        belief["_id"]: {"body": f"{belief['canonical_name']} ({', '.join(belief['aliases'])}): {belief['content']}"[:2000]}
+        for belief in json.loads(beliefs.read_text(encoding="utf-8"))
+        if belief["user_id"] == "test-user"
+    }
+    questions = []
+    for case in json.loads((data / "precision" / "retrieval.cases.json").read_text(encoding="utf-8")):
+        wanted = case["expect"].get("relevantBeliefs", {})
+        relevant = frozenset(wanted.get("shouldOnlyInclude") or wanted.get("mustInclude") or []) & memories.keys()
+        if relevant and case.get("query"):
+            questions.append(Question(case["query"], frozenset(relevant)))
+    yield Corpus("precision", memories, questions)
+
+
+def embedders() -> dict[str, Embed]:
+    """The ready embedders that are installed, by model name."""
+    return {}
+
+
+def measure(store: Store, corpora: list[Corpus], backend: str, embed: Embed | None) -> Row:
+    """Remembers each corpus in an account of its own, asks all of its questions, and forgets it."""
+    found: list[tuple[list[int], int]] = []
+    times: list[float] = []
+    for corpus in corpora:
+        actor = store.create_user()
+        store.set_maximum_live_memories(actor, len(corpus.memories))
+        items: list[dict[str, object]] = [dict(memory) for memory in corpus.memories.values()]
+        vectors = embed([str(item["body"]) for item in items]) if embed else []
+        for item, vector in zip(items, vectors, strict=False):
+            item |= {"embedding": vector, "embedding_model": backend}
+        ids = [memory.id for memory in store.insert_memories(actor, items)]
+        keys = dict(zip(ids, corpus.memories, strict=True))
+        turns = embed([question.text for question in corpus.questions]) if embed else [None] * len(corpus.questions)
+        for question, turn in zip(corpus.questions, turns, strict=True):
+            started = time.perf_counter()
+            if turn is None:
+                ranked = store.rank_memories(actor, question.text)
+            else:
+                ranked = store.rank_memories(actor, question.text, embedding=turn, embedding_model=backend)
+            times.append(time.perf_counter() - started)
+            order = [keys[entry.memory.id] for entry in ranked]
+            places = sorted(order.index(key) for key in question.relevant)
+            found.append((places, len(question.relevant)))
+        store.delete_user(actor)
+
+    def mean(value: Callable[[list[int], int], float]) -> float:
+        return round(100 * statistics.fmean(value(places, count) for places, count in found), 1)
+
+    def recall_at(k: int) -> float:
+        return mean(lambda places, count: sum(place < k for place in places) / count)
+
+    def ndcg(places: list[int], count: int) -> float:
+        ideal = sum(1 / math.log2(place + 2) for place in range(min(count, 10)))
+        return sum(1 / math.log2(place + 2) for place in places if place < 10) / ideal
+
+    return Row(
+        corpora[0].name,
+        backend,
+        len(found),
+        recall_at(5),
+        recall_at(8),
+        recall_at(20),
+        mean(lambda places, _: 1 / (places[0] + 1)),
+        mean(ndcg),
+        round(1000 * statistics.median(times), 2),
+    )
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Prints the table; 0 also where there is no data."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="where locomo-dev.json and precision/ are")
+    parser.add_argument("--database-url", help="a database to use instead of a private server")
+    parser.add_argument("--json", type=Path, help="write the table there too")
+    options = parser.parse_args(arguments)
+    sets = [corpora for corpora in (list(locomo(options.data)), list(precision(options.data))) if corpora]
+    if not sets:
+        print(f"no data in {options.data}: nothing to measure")
+        return 0
+    with tempfile.TemporaryDirectory(prefix="memstore-bench-") as folder:
+        Path(folder).chmod(0o755)
+        if options.database_url:
+            rows = run(options.database_url, sets)
+        else:
+            with EmbeddedServer(Path(folder, "data")) as server:
+                rows = run(server.url, sets)
+    print(" ".join(f"{name:>12}" for name in asdict(rows[0])))
+    for row in rows:
+        print(" ".join(f"{value:>12}" for value in asdict(row).values()))
+    if options.json:
+        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=2) + "\n", encoding="utf-8")
+    return 0
+
+
+def run(url: str, sets: list[list[Corpus]]) -> list[Row]:
+    """Measures all data sets with all backends on one database."""
+    schema.migrate(url)
+    backends: dict[str, Embed | None] = {"lexical": None, **embedders()}
+    with psycopg.connect(url, autocommit=True) as connection:
+        store = Store(connection)
+        return [measure(store, corpora, name, embed) for corpora in sets for name, embed in backends.items()]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+"""What the tests of installing share: databases of their own, PostgreSQL's programs, and how a dump reads."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlencode
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from memstore import embedded, schema
+
+if TYPE_CHECKING:
+    from tests.conftest import Server
+
+YOYO_TABLES = {"_yoyo_log", "_yoyo_migration", "_yoyo_version", "yoyo_lock"}
+
+
+def admin_conninfo(server: Server) -> str:
+    return make_conninfo(
+        host=server.host,
+        port=server.port,
+        user=server.user,
+        password=server.password,
+        dbname=server.maintenance_dbname,
+    )
+
+
+@contextmanager
+def empty_database(
+    server: Server, *, name: str | None = None, owner: str | None = None, encoding: str = "UTF8"
+) -> Iterator[str]:
+    """The conninfo of a new database, gone afterwards."""
+    name = name or f"memstore_{uuid.uuid4().hex[:12]}"
+    admin = admin_conninfo(server)
+    with psycopg.connect(admin, autocommit=True) as connection:
+        create = sql.SQL("create database {} encoding {} template template0 locale 'C'")
+        if encoding != "UTF8" and connection.info.server_version >= 150000:
+            create += sql.SQL(" locale_provider libc")
+        if owner:
+            create += sql.SQL(" owner {}").format(sql.Identifier(owner))
+        connection.execute(create.format(sql.Identifier(name), sql.Literal(encoding)))
+        try:
+            yield make_conninfo(admin, dbname=name)
+        finally:
+            drop = sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name))
+            connection.execute(drop)
+
+
+def program(name: str) -> str:
+    """One of PostgreSQL's programs, as new as the server; the test is skipped where there is none."""
+    found: str | Path | None = None
+    if not os.environ.get("MEMSTORE_TEST_DATABASE_URL"):
+        found = embedded.find_binaries() / name
+    if not found or not Path(found).exists():
+        found = shutil.which(name)
+    if not found:
+        pytest.skip(f"no {name}")
+    return str(found)
+
+
+def run(command: list[str], *, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a program; ``check`` shows what it said where it failed."""
+    result = subprocess.run(
+        command,
+        text=True,
+        capture_output=True,
+        timeout=120,
+        env={**os.environ, "PYTHONPATH": str(schema.sql_dir().parent), **environment},
+    )
+    assert not check or result.returncode == 0, result.stdout + result.stderr
+    return result
+
+
+def psql_install(
+    conninfo: str, install: Path | None = None, *, check: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """``psql -f sql/install.sql``."""
+    install = install or schema.sql_dir() / "install.sql"
+    return run([program("psql"), "-X", "-q", "-d", conninfo, "-f", str(install)], check=check)
+
+
+def yoyo_command(conninfo: str, *arguments: str, migrations: Path | None = None) -> list[str]:
+    parameters = {key: str(value) for key, value in conninfo_to_dict(conninfo).items() if value is not None}
+    database = quote(parameters.pop("dbname"), safe="")
+    query = urlencode({**parameters, "schema": "memstore"}, quote_via=quote)
+    url = f"postgresql+psycopg:///{database}?{query}"
+    source = str(migrations or schema.migrations_dir())
+    return [
+        sys.executable,
+        "-m",
+        "yoyo",
+        *arguments,
+        "--batch",
+        "--no-config-file",
+        "--database",
+        url,
+        source,
+    ]
+
+
+def yoyo(
+    conninfo: str, *arguments: str, migrations: Path | None = None, check: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """yoyo's own command, as a user of plain yoyo runs it."""
+    return run(yoyo_command(conninfo, *arguments, migrations=migrations), check=check)
+
+
+def yoyo_apply(conninfo: str) -> None:
+    """Plain yoyo as its guide has it: the schema first."""
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        connection.execute("create schema if not exists memstore")
+    yoyo(conninfo, "apply")
+
+
+def dump(conninfo: str, *options: str) -> str:
+    """The schema with owners, privileges and comments.
+
+    Since August 2025 a dump opens and closes with a line that holds a random key, which is taken out.
+    """
+    text = run([program("pg_dump"), "-s", *options, "-d", conninfo]).stdout
+    return re.sub(r"^\\(un)?restrict \w+$", "", text, flags=re.MULTILINE)
+
+
+def names(connection: psycopg.Connection, query: str) -> set[str]:
+    return {row[0] for row in connection.execute(query.encode())}

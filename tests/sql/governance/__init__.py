@@ -1,0 +1,1 @@
+"""Tests of the system bucket: records, derived statuses, promotion, system recall."""

@@ -1,0 +1,428 @@
+"""Three ways to install, one database: memstore migrate, yoyo, and psql, each after, beside and killed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Barrier
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from memstore import schema
+from tests.databases import (
+    dump,
+    empty_database,
+    names,
+    program,
+    psql_install,
+    run,
+    yoyo,
+    yoyo_apply,
+    yoyo_command,
+)
+
+if TYPE_CHECKING:
+    from tests.conftest import Server
+
+WAYS: dict[str, Callable[[str], object]] = {
+    "migrate": schema.migrate,
+    "yoyo": yoyo_apply,
+    "psql": psql_install,
+}
+MIGRATIONS = [
+    path.stem for path in sorted(schema.migrations_dir().glob("[0-9]*.sql")) if "." not in path.stem
+]
+
+
+@pytest.fixture
+def database(server: Server) -> Iterator[str]:
+    with empty_database(server) as conninfo:
+        yield conninfo
+
+
+@pytest.fixture(scope="module")
+def fresh(server: Server) -> str:
+    """What a database reads like after memstore migrate."""
+    with empty_database(server) as conninfo:
+        schema.migrate(conninfo)
+        return dump(conninfo)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of sql/ and migrations/ that a test may change, and that memstore installs from."""
+    for name, source in (("sql", schema.sql_dir()), ("migrations", schema.migrations_dir())):
+        shutil.copytree(source, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(schema, "_dir", lambda name: tmp_path / name)
+    return tmp_path
+
+
+@contextmanager
+def refused(name: str) -> Iterator[pytest.ExceptionInfo[psycopg.Error]]:
+    with pytest.raises(psycopg.Error) as caught:
+        yield caught
+    assert caught.value.diag.constraint_name == name, str(caught.value)
+
+
+def recorded(conninfo: str) -> list[tuple[str, str | None, str | None]]:
+    """What the deployment's record and yoyo's say, without times."""
+    with psycopg.connect(conninfo) as connection:
+        return connection.execute(
+            "select coalesce(d.name, y.migration_id), d.checksum, y.migration_hash"
+            " from memstore.deployment d full join memstore._yoyo_migration y on y.migration_id = d.name"
+            " order by 1"
+        ).fetchall()
+
+
+class TestThreeWays:
+    @pytest.mark.parametrize("way", ["yoyo", "psql"])
+    def test_same_database(self, way: str, fresh: str, database: str) -> None:
+        WAYS[way](database)
+        assert dump(database) == fresh
+
+    def test_same_record(self, server: Server) -> None:
+        records = []
+        with ExitStack() as stack:
+            for install in WAYS.values():
+                conninfo = stack.enter_context(empty_database(server))
+                install(conninfo)
+                records.append(recorded(conninfo))
+        assert records[0] == records[1] == records[2]
+        assert [row[0] for row in records[0]] == [*MIGRATIONS, "sql"]
+        assert all(checksum for _, checksum, _ in records[0])
+
+    @pytest.mark.parametrize("second", WAYS)
+    @pytest.mark.parametrize("first", WAYS)
+    def test_each_adopts_the_others_work(self, first: str, second: str, fresh: str, database: str) -> None:
+        WAYS[first](database)
+        with psycopg.connect(database, autocommit=True) as connection:
+            account = connection.execute("select memstore.create_user()").fetchone()
+            before = recorded(database)
+            WAYS[second](database)
+            assert connection.execute("select id from memstore.users").fetchone() == account
+        assert recorded(database) == before
+        assert dump(database) == fresh
+
+    def test_migrate_tells_what_it_applied(self, database: str) -> None:
+        assert schema.migrate(database) == MIGRATIONS
+        assert schema.migrate(database) == []
+
+    def test_nothing_stays_locked(self, server: Server) -> None:
+        for install in WAYS.values():
+            with empty_database(server) as conninfo:
+                install(conninfo)
+                with psycopg.connect(conninfo) as connection:
+                    assert not connection.execute("select from memstore.yoyo_lock").fetchall()
+
+    def test_twenty_at_once(self, server: Server, fresh: str, database: str) -> None:
+        barrier = Barrier(20)
+
+        def install(number: int) -> None:
+            barrier.wait()
+            (schema.migrate, psql_install)[number % 2](database)
+
+        with ThreadPoolExecutor(20) as pool:
+            list(pool.map(install, range(20)))
+        assert dump(database) == fresh
+
+    def test_beside_yoyo(self, fresh: str, database: str) -> None:
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("create schema memstore")
+        barrier = Barrier(6)
+
+        def install(number: int) -> None:
+            barrier.wait()
+            (schema.migrate, psql_install, lambda conninfo: yoyo(conninfo, "apply"))[number % 3](database)
+
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(install, range(6)))
+        assert dump(database) == fresh
+
+    def test_psql_says_nothing(self, database: str) -> None:
+        for _ in range(2):
+            result = psql_install(database)
+            assert (result.stdout, result.stderr) == ("", "")
+
+    @pytest.mark.parametrize("name", ["a b", "quo\"te's", "back\\slash", "100%d?&=;#/@:", "é-数", "$HOME"])
+    def test_odd_names(self, name: str, server: Server, tmp_path: Path) -> None:
+        """Of the database and of the folder of the socket (in which a comma would end the name)."""
+        host = server.host
+        if host.startswith("/"):
+            folder = Path("/tmp", name.replace("/", "") + tmp_path.name)
+            folder.symlink_to(host)
+            host = str(folder)
+        try:
+            with empty_database(server, name=f"{name} {tmp_path.name}") as conninfo:
+                odd = make_conninfo(conninfo, host=host)
+                assert schema.migrate(odd) == MIGRATIONS
+                psql_install(odd)
+                yoyo(odd, "list")
+        finally:
+            if host.startswith("/tmp"):
+                Path(host).unlink()
+
+    def test_url(self, database: str) -> None:
+        parts = {k: v for k, v in conninfo_to_dict(database).items() if v is not None}
+        name = parts.pop("dbname")
+        query = "&".join(f"{key}={value}" for key, value in parts.items())
+        assert schema.migrate(f"postgresql:///{name}?{query}&application_name=an%20app") == MIGRATIONS
+
+
+# What a process is killed at: the method of yoyo or psycopg, and the how-manieth call of it.
+_KILLED = """
+import os, signal, sys
+import psycopg
+from yoyo.backends.base import DatabaseBackend
+from yoyo.migrations import Migration
+from memstore import schema
+owner, method, number = sys.argv[2], sys.argv[3], int(sys.argv[4])
+owner = {"backend": DatabaseBackend, "migration": Migration, "cursor": psycopg.Cursor, "schema": schema}[owner]
+real, calls = getattr(owner, method), 0
+def killed(*arguments, **keywords):
+    global calls
+    calls += 1
+    if calls == number:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(*arguments, **keywords)
+setattr(owner, method, killed)
+schema.migrate(sys.argv[1])
+"""
+
+
+class TestKilled:
+    @pytest.mark.parametrize(
+        ("owner", "method", "number"),
+        [
+            pytest.param("schema", "_backend", 1, id="before the first migration"),
+            pytest.param("migration", "process_steps", 3, id="between migrations"),
+            pytest.param("backend", "log_migration", 1, id="the first applied and not marked"),
+            pytest.param("backend", "log_migration", len(MIGRATIONS), id="the last applied and not marked"),
+            pytest.param("backend", "mark_one", 2, id="the second logged and not marked"),
+            pytest.param("schema", "load_code", 1, id="before the code"),
+            pytest.param("schema", "_code_checksum", 1, id="the code loaded and not committed"),
+        ],
+    )
+    def test_migrate_again(self, owner: str, method: str, number: int, fresh: str, database: str) -> None:
+        command = [sys.executable, "-c", _KILLED, database, owner, method, str(number)]
+        assert run(command, check=False).returncode == -signal.SIGKILL
+        schema.migrate(database)
+        assert dump(database) == fresh
+        assert {row[0] for row in recorded(database)} == {*MIGRATIONS, "sql"}
+
+    @pytest.mark.parametrize("way", ["yoyo", "psql"])
+    def test_another_way_goes_on(self, way: str, fresh: str, database: str) -> None:
+        command = [sys.executable, "-c", _KILLED, database, "migration", "process_steps", "3"]
+        assert run(command, check=False).returncode == -signal.SIGKILL
+        WAYS[way](database)
+        assert dump(database) == fresh
+
+    def test_inside_a_migration(self, fresh: str, database: str) -> None:
+        """Its statements wait for a lock while the process dies."""
+        with psycopg.connect(database, autocommit=True) as blocker:
+            blocker.execute("create schema memstore")
+            blocker.execute("begin; create table memstore.deployment ()")
+            migrate = [
+                sys.executable,
+                "-c",
+                "import sys; from memstore import schema; schema.migrate(sys.argv[1])",
+            ]
+            with subprocess.Popen([*migrate, database], env=_environment()) as process:
+                waits = "select from pg_stat_activity where wait_event_type = 'Lock' and query like '%deployment%'"
+                while not blocker.execute(waits.encode()).fetchall():
+                    assert process.poll() is None
+                process.kill()
+            blocker.execute("rollback")
+        schema.migrate(database)
+        assert dump(database) == fresh
+
+    @pytest.mark.parametrize("way", ["migrate", "psql"])
+    def test_yoyo_killed_before_it_marked(self, way: str, fresh: str, database: str) -> None:
+        """Plain yoyo leaves its lock, which only a person may break: yoyo itself might still run."""
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("create schema memstore")
+        killed = (
+            "import os, signal, sys\n"
+            "from yoyo.backends.base import DatabaseBackend\n"
+            "from yoyo.scripts.main import main\n"
+            "DatabaseBackend.log_migration = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+            "main(sys.argv[1:])\n"
+        )
+        command = yoyo_command(database, "apply")
+        assert run([sys.executable, "-c", killed, *command[3:]], check=False).returncode == -signal.SIGKILL
+        if way == "migrate":
+            with refused("yoyo_locked") as caught:
+                schema.migrate(database)
+            assert caught.value.diag.sqlstate == "MS022"
+        else:
+            assert "yoyo break-lock" in psql_install(database, check=False).stderr
+        yoyo(database, "break-lock")
+        WAYS[way](database)
+        assert dump(database) == fresh
+
+
+def _environment() -> dict[str, str]:
+    import os
+
+    return {**os.environ, "PYTHONPATH": str(schema.sql_dir().parent)}
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("way", ["migrate", "psql"])
+    def test_a_changed_migration(self, way: str, package: Path, database: str) -> None:
+        schema.migrate(database)
+        before = dump(database)
+        path = package / "migrations" / f"{MIGRATIONS[1]}.sql"
+        path.write_text(path.read_text(encoding="utf-8") + "-- changed\n", encoding="utf-8")
+        self._refused(way, "migration_changed", MIGRATIONS[1], package, database)
+        assert dump(database) == before
+
+    @pytest.mark.parametrize("way", ["migrate", "psql"])
+    def test_nothing_is_applied_beside_a_changed_migration(
+        self, way: str, package: Path, database: str
+    ) -> None:
+        schema.migrate(database)
+        path = package / "migrations" / f"{MIGRATIONS[1]}.sql"
+        path.write_text(path.read_text(encoding="utf-8") + "-- changed\n", encoding="utf-8")
+        self._add_migration(package)
+        self._refused(way, "migration_changed", MIGRATIONS[1], package, database)
+        with psycopg.connect(database) as connection:
+            assert connection.execute("select to_regclass('memstore.later')").fetchone() == (None,)
+
+    @pytest.mark.parametrize("way", ["migrate", "psql"])
+    def test_a_newer_database(self, way: str, package: Path, database: str) -> None:
+        self._add_migration(package)
+        assert schema.migrate(database)[-1] == "0999-later"
+        for name in ("0999-later.sql", "0999-later.rollback.sql"):
+            (package / "migrations" / name).unlink()
+        before = dump(database)
+        self._refused(way, "deployment_newer", "0999-later", package, database)
+        assert dump(database) == before
+
+    @staticmethod
+    def _add_migration(package: Path) -> None:
+        (package / "migrations" / "0999-later.sql").write_text(
+            "create table memstore.later (id integer);\n"
+            "insert into memstore.deployment (name) values ('0999-later');\n"
+        )
+        (package / "migrations" / "0999-later.rollback.sql").write_text("drop table memstore.later;\n")
+
+    @staticmethod
+    def _refused(way: str, name: str, migration: str, package: Path, database: str) -> None:
+        if way == "migrate":
+            with refused(name) as caught:
+                schema.migrate(database)
+            assert migration in str(caught.value)
+        else:
+            (package / "sql" / "digest.sql").write_text(schema.digest_sql(), encoding="utf-8")
+            result = psql_install(database, package / "sql" / "install.sql", check=False)
+            assert result.returncode == 3
+            assert migration in result.stderr
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_another_encoding(self, way: str, server: Server) -> None:
+        with empty_database(server, encoding="LATIN1") as conninfo:
+            if way == "migrate":
+                with refused("encoding_unsupported"):
+                    schema.migrate(conninfo)
+            elif way == "psql":
+                assert "is not encoded in UTF8" in psql_install(conninfo, check=False).stderr
+            else:
+                with psycopg.connect(conninfo, autocommit=True) as connection:
+                    connection.execute("create schema memstore")
+                assert "is not encoded in UTF8" in yoyo(conninfo, "apply", check=False).stderr
+
+    def test_no_right_to_create_a_schema(self, server: Server, database: str) -> None:
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("drop role if exists memstore_nobody")
+            connection.execute("create role memstore_nobody login")
+            try:
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    schema.migrate(make_conninfo(database, user="memstore_nobody"))
+            finally:
+                connection.execute("drop role memstore_nobody")
+
+
+class TestLoading:
+    def test_each_file_is_listed_once(self) -> None:
+        root = schema.sql_dir()
+        listed = re.findall(r"^\\ir (\S+)$", (root / "install.sql").read_text(encoding="utf-8"), re.MULTILINE)
+        code = [name for name in listed if not name.startswith("../") and name != "yoyo.sql"]
+        files = {str(path.relative_to(root)) for path in root.rglob("*.sql")} - {"install.sql", "yoyo.sql"}
+        assert sorted(code) == sorted(files)
+        assert code[-1] == "digest.sql"
+
+    def test_each_migration_is_listed_once_and_in_order(self) -> None:
+        install = (schema.sql_dir() / "install.sql").read_text(encoding="utf-8")
+        assert re.findall(r"^\\ir \.\./migrations/(\S+)\.sql$", install, re.MULTILINE) == MIGRATIONS
+        assert re.findall(r"migration_id = '(\S+)'", install) == MIGRATIONS
+
+    def test_digest(self) -> None:
+        assert (schema.sql_dir() / "digest.sql").read_text(encoding="utf-8") == schema.digest_sql()
+
+    def test_version_is_the_newest_migrations(self, db: psycopg.Connection) -> None:
+        assert db.execute("select memstore.schema_version()").fetchone() == (int(MIGRATIONS[-1][:4]),)
+
+    def test_a_change_of_code_is_loaded(self, package: Path, database: str) -> None:
+        schema.migrate(database)
+        path = package / "sql" / "functions" / "accounts" / "schema_version.sql"
+        path.write_text(re.sub(r"select \d+\n", "select 12345\n", path.read_text(encoding="utf-8")), "utf-8")
+        assert schema.migrate(database) == []
+        with psycopg.connect(database) as connection:
+            assert connection.execute("select memstore.schema_version()").fetchone() == (12345,)
+            assert connection.execute(
+                "select checksum from memstore.deployment where name = 'sql'"
+            ).fetchone() == (schema._code_checksum(),)
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_settings_of_the_role_change_nothing(self, way: str, fresh: str, server: Server) -> None:
+        """A search path with overloads in it that fit better than PostgreSQL's own functions, and more."""
+        with empty_database(server) as conninfo:
+            name = conninfo_to_dict(conninfo)["dbname"]
+            with psycopg.connect(conninfo, autocommit=True) as connection:
+                connection.execute("create schema evil")
+                for overload in (
+                    "length(name)",
+                    "pg_get_expr(pg_node_tree, oid)",
+                    "substring(name, int, int)",
+                ):
+                    connection.execute(
+                        f"create function evil.{overload.replace('substring', 'substr')} returns text"
+                        " language plpgsql immutable as $$begin raise 'evil'; end$$".encode()
+                    )
+                for setting in (
+                    "search_path = evil, pg_catalog",
+                    "standard_conforming_strings = off",
+                    "check_function_bodies = off",
+                    "default_transaction_isolation = 'repeatable read'",
+                    "DateStyle = 'German'",
+                    "client_min_messages = error",
+                ):
+                    connection.execute(f'alter database "{name}" set {setting}'.encode())
+            WAYS[way](conninfo)
+            with psycopg.connect(conninfo, autocommit=True) as connection:
+                connection.execute("drop schema evil cascade")
+                connection.execute(f'alter database "{name}" reset all'.encode())
+            # A DROP ... CASCADE would have taken along what was bound to an overload.
+            assert dump(conninfo) == fresh
+
+    def test_psql_needs_no_python(self) -> None:
+        assert "python" not in (schema.sql_dir() / "install.sql").read_text(encoding="utf-8").lower()
+        program("psql")
+
+    def test_rights_survive_a_reload(self, db: psycopg.Connection) -> None:
+        before = names(db, "select proacl::text from pg_proc where pronamespace = 'memstore'::regnamespace")
+        with db.transaction():
+            schema.load_code(db)
+        assert before == names(
+            db, "select proacl::text from pg_proc where pronamespace = 'memstore'::regnamespace"
+        )
