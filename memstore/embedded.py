@@ -55,10 +55,7 @@ _PATIENCE = 60.0  # seconds for a server to start, to recover or to stop
 _LONGEST_SOCKET_PATH = 103  # bytes: macOS has 103, Linux 107
 _LARGEST_LOG = 1 << 20  # bytes, above which a start empties the log
 
-_SETTINGS = {
-    "listen_addresses": "",
-    "port": str(PORT),
-    "unix_socket_permissions": "0700",
+_QUIET = {
     "logging_collector": "off",
     "log_checkpoints": "off",
     # Error messages quote statements and values, which are nothing for a log.
@@ -66,6 +63,7 @@ _SETTINGS = {
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
+_PRIVATE = {"listen_addresses": "", "port": str(PORT), "unix_socket_permissions": "0700"}
 
 
 class EmbeddedServerError(RuntimeError):
@@ -113,8 +111,8 @@ class EmbeddedServer:
     Args:
         data_dir: made where it is missing; an existing one must be empty or have been made here.
         binaries: the `bin` directory of the PostgreSQL to use.
-        settings: server settings that apply if this user is the one who starts the server; those of the
-            network and the log's privacy stay as they are. With fsync off, a crash may lose the data.
+        settings: server settings that apply if this user is the one who starts the server; it listens to no
+            network in any case. With fsync off, a crash may lose the data.
 
     Attributes:
         url: of the database `memstore` as superuser, for whatever uses libpq.
@@ -270,7 +268,7 @@ class EmbeddedServer:
                 os.ftruncate(log, 0)
             socket_dir = self._make_socket_dir(account)
             quoted = str(socket_dir).replace('"', '""')
-            settings = {**self._settings, **_SETTINGS, "unix_socket_directories": f'"{quoted}"'}
+            settings = {**_QUIET, **self._settings, **_PRIVATE, "unix_socket_directories": f'"{quoted}"'}
             # Isolated and without site-packages: quick, and nothing of the caller's gets into it.
             command = [sys.executable, "-I", "-S", __file__, str(self.data_dir / "users.lock")]
             command += [str(socket_dir), str(server_lock)]

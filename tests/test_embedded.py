@@ -505,6 +505,12 @@ class TestPrivacy:
         assert "secret" not in log.read_text()
         assert log.stat().st_mode & 0o777 == 0o600
 
+    def test_a_log_that_quotes_can_be_asked_for(self, data_dir: Path) -> None:
+        settings = {"log_min_messages": "error", "log_error_verbosity": "default"}
+        with EmbeddedServer(data_dir, settings=settings) as server, pytest.raises(psycopg.Error):
+            value(server.url, "select 'quoted'::uuid")
+        assert "quoted" in (data_dir / "server.log").read_text()
+
     def test_the_log_does_not_grow_for_ever(self, data_dir: Path) -> None:
         with (data_dir / "server.log").open("ab") as log:
             log.truncate(2 << 20)
