@@ -8,11 +8,16 @@
 
 \set ON_ERROR_STOP on
 \set QUIET on
-begin;
+begin isolation level read committed;
 set local client_min_messages = warning;
 set local client_encoding = 'UTF8';
+set local standard_conforming_strings = on;
+set local search_path = pg_catalog, pg_temp;
+set local datestyle = 'ISO';
+set local timezone = 'UTC';
 do 'begin perform pg_catalog.pg_advisory_xact_lock(7310603183541); end';
 create schema if not exists memstore;
+\ir lock.sql
 \ir yoyo.sql
 
 select not exists (select from memstore._yoyo_migration where migration_id = '0001-deployment') as pending \gset
@@ -41,6 +46,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir views/rules.sql
 \ir internal/refuse.sql
 \ir internal/refuse_row.sql
+\ir internal/check_deployment.sql
 \ir internal/record_deployment.sql
 \ir internal/compile_rules.sql
 \ir internal/compile_similarities.sql

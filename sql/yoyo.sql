@@ -24,13 +24,6 @@ create table if not exists memstore._yoyo_version (
   installed_at_utc timestamp
 );
 
-create table if not exists memstore.yoyo_lock (
-  locked int default 1,
-  ctime timestamp,
-  pid int not null,
-  primary key (locked)
-);
-
 insert into memstore._yoyo_version (version, installed_at_utc)
 select 2, clock_timestamp() at time zone 'UTC'
 where not exists (select from memstore._yoyo_version);
@@ -44,27 +37,6 @@ begin
     from memstore.deployment d
     where d.name <> 'sql'
     on conflict (migration_hash) do nothing;
-  end if;
-end
-$$;
-
--- yoyo's lock, held until the caller's transaction or connection lets go of it. Only a yoyo process writes
--- another pid than 0, and while it runs nobody else migrates.
-do $$
-declare
-  v_pid integer;
-begin
-  insert into memstore.yoyo_lock (locked, ctime, pid)
-  values (1, clock_timestamp() at time zone 'UTC', 0)
-  on conflict (locked) do update set ctime = excluded.ctime where yoyo_lock.pid = 0
-  returning pid into v_pid;
-  if v_pid is null then
-    raise exception using
-      errcode = 'MS022',
-      schema = 'memstore',
-      constraint = 'yoyo_locked',
-      message = 'A yoyo process has locked the migrations.',
-      hint = 'Wait for it; if none runs, remove the lock with: yoyo break-lock.';
   end if;
 end
 $$;

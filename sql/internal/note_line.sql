@@ -6,6 +6,12 @@ language plpgsql
 immutable parallel safe
 security invoker
 as $$
+declare
+  -- [From memory, also with other spaces or with what can't be seen in between.
+  c_opening constant text := '\[(?='
+    || '[^!-~]{0,8}f[^!-~]{0,8}r[^!-~]{0,8}o[^!-~]{0,8}m'
+    || '[^!-~]{0,8}m[^!-~]{0,8}e[^!-~]{0,8}m[^!-~]{0,8}o[^!-~]{0,8}r[^!-~]{0,8}y'
+    || ')';
 begin
   return format(
     '[From memory: %s] %s',
@@ -17,8 +23,8 @@ begin
         ' ',
         'g'
       ),
-      '\[( *from +memory)',
-      '(\1',
+      c_opening,
+      '(',
       'gi'
     )
   );

@@ -1,5 +1,4 @@
--- Records what is installed; refuses to go on where a migration changed after it was applied, or where the
--- database is ahead of the files. migrations: an object of names and SHA-256 checksums.
+-- Records what is installed, where the files fit it. migrations: an object of names and SHA-256 checksums.
 create or replace function memstore.record_deployment(code_checksum text, migrations jsonb)
 returns void
 language plpgsql
@@ -7,31 +6,8 @@ volatile
 security invoker
 set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_name text;
 begin
-  select d.name
-  into v_name
-  from memstore.deployment d
-  where d.name <> 'sql'
-  and d.checksum <> migrations ->> d.name
-  order by d.name
-  limit 1;
-  if found then
-    perform memstore.refuse('migration_changed', 'checksum', v_name);
-  end if;
-
-  select d.name
-  into v_name
-  from memstore.deployment d
-  where d.name <> 'sql'
-  and not migrations ? d.name
-  order by d.name
-  limit 1;
-  if found then
-    perform memstore.refuse('deployment_newer', 'name', v_name);
-  end if;
-
+  perform memstore.check_deployment(migrations);
   update memstore.deployment d
   set checksum = migrations ->> d.name
   where d.checksum is null;

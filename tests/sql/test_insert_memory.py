@@ -139,14 +139,7 @@ def test_a_retry_needs_no_room(db: psycopg.Connection, account: UUID) -> None:
         {"as_of": "2026-01-03"},
         {"admission": "admitted"},
         {"evidence_refs": [EVIDENCE, EVIDENCE]},
-        {
-            "bucket": "user",
-            "slug": None,
-            "tier": None,
-            "as_of": None,
-            "admission": None,
-            "evidence_refs": None,
-        },
+        {**dict.fromkeys(SYSTEM), "bucket": "user", "entity": None},
     ],
     ids=str,
 )

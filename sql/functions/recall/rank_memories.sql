@@ -75,7 +75,7 @@ begin
     where m.user_id = rank_memories.actor
     and m.superseded_at is null
     and m.bucket in ('user', 'learned')
-    window source as (partition by m.source_ref order by m.inserted_at, m.id)
+    window source as (partition by m.source_ref, m.language order by m.inserted_at, m.id)
   ),
   languages as (
     select c.language, count(*) as n

@@ -75,9 +75,11 @@ class Claim:
     words: frozenset[str]
     inserted_at: datetime
     language: str = "simple"
+    similarity: float | None = None
+    """Of its embedding to the turn's, where both have one of one model."""
 
 
-def scores(turn: Collection[str], claims: Collection[Claim]) -> dict[UUID, float]:
+def lexical(turn: Collection[str], claims: Collection[Claim]) -> dict[UUID, float]:
     """The share of the turn's words that each claim covers, weighed by how rare they are in its language."""
     result = {}
     for claim in claims:
@@ -87,17 +89,23 @@ def scores(turn: Collection[str], claims: Collection[Claim]) -> dict[UUID, float
             having = sum(word in c.words for c in peers)
             weights[word] = log(1 + (len(peers) - having + 0.5) / (having + 0.5))
         covered = sum(weight for word, weight in weights.items() if word in claim.words)
-        result[claim.id] = round(covered / sum(weights.values()), 6)
+        result[claim.id] = covered / sum(weights.values())
     return result
 
 
-def ranked(turn: Collection[str], claims: Collection[Claim], floor: float = 0) -> list[Claim]:
-    """The eligible claims, best first, then newest, then by id."""
-    score = scores(turn, claims)
-    eligible = [c for c in claims if score[c.id] > floor]
-    eligible.sort(key=lambda c: c.id)
-    eligible.sort(key=lambda c: c.inserted_at, reverse=True)
-    return sorted(eligible, key=lambda c: score[c.id], reverse=True)
+def ranked(
+    turn: Collection[str], claims: Collection[Claim], floors: tuple[float, float] = (0, 0.3), hybrid: bool = False
+) -> dict[Claim, float]:
+    """The eligible claims with their scores, best first, then newest, then by id."""
+    words = lexical(turn, claims)
+    score = {}
+    for claim in sorted(claims, key=lambda c: c.id):
+        meaning = max(claim.similarity or 0, 0)
+        if words[claim.id] > floors[0] or meaning > floors[1]:
+            fused = 0.6 * words[claim.id] + 0.4 * meaning if hybrid else words[claim.id]
+            score[claim] = round(fused, 6)
+    newest = sorted(score, key=lambda c: c.inserted_at, reverse=True)
+    return {claim: score[claim] for claim in sorted(newest, key=lambda c: score[c], reverse=True)}
 
 
 def pool(eligible: Sequence[Claim], maximum: int) -> list[Claim]:
