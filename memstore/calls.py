@@ -167,7 +167,7 @@ def insert_memory(
         QuotaReached: The account is full.
         IdTaken: The id belongs to something else.
     """
-    return wire.call("insert_memory", wire.row(Memory), locals())
+    return wire.call("insert_memory", wire.row(Memory), locals(), about="body")
 
 
 def insert_memories(actor: UUID | str, memories: Iterable[Mapping[str, object]]) -> Call[list[Memory]]:
@@ -188,7 +188,7 @@ def insert_memories(actor: UUID | str, memories: Iterable[Mapping[str, object]])
         QuotaReached: The account has no room for all.
         IdTaken: An id belongs to something else.
     """
-    return wire.call("insert_memories", wire.rows(Memory), locals())
+    return wire.call("insert_memories", wire.rows(Memory), locals(), about="memories")
 
 
 def supersede_memory(
@@ -239,7 +239,7 @@ def supersede_memory(
         QuotaReached: A steward has no room for a correction of another's claim.
         IdTaken: The id belongs to something else.
     """
-    return wire.call("supersede_memory", wire.row(Memory), locals())
+    return wire.call("supersede_memory", wire.row(Memory), locals(), about="body")
 
 
 def supersede_with(actor: UUID | str, target: UUID | str, replacement: UUID | str) -> Call[Memory]:
@@ -429,7 +429,7 @@ def rank_memories(
     Returns:
         The candidates, best first.
     """
-    return wire.call("rank_memories", wire.rows(RankedMemory), locals())
+    return wire.call("rank_memories", wire.rows(RankedMemory), locals(), about="query")
 
 
 def rank_claims(
@@ -453,7 +453,7 @@ def rank_claims(
         The claims, in the order of the turns taken, all eligible; none unless the operator turned
         `system_recall_enabled` on.
     """
-    return wire.call("rank_claims", wire.rows(RankedMemory), locals())
+    return wire.call("rank_claims", wire.rows(RankedMemory), locals(), about="query")
 
 
 def recall(
@@ -489,7 +489,7 @@ def recall(
         InvalidValue: A bound or the embedding is none.
     """
     arguments = {name: value for name, value in locals().items() if name != "strict"}
-    return wire.call("recall", wire.recall, arguments, otherwise=None if strict else Recall())
+    return wire.call("recall", wire.recall, arguments, otherwise=None if strict else Recall(), about="query")
 
 
 # Governance of the system bucket, whose memories are claims. Nothing is updated: each step adds a record.
@@ -764,6 +764,28 @@ def forget_embedding_model(name: str) -> Call[None]:
         AccessDenied: The role isn't the operator's.
     """
     return wire.call("forget_embedding_model", wire.nothing, locals())
+
+
+def memories_to_embed(
+    embedding_model: str, *, page_size: int = 1000, after: UUID | str | None = None
+) -> Call[list[Memory]]:
+    """Lists the live memories of all accounts that have no embedding of a model, tombstones aside.
+
+    Calls `memstore.memories_to_embed`. Operator only. `memstore.embedders.fill` embeds them.
+
+    Args:
+        embedding_model: The model's name.
+        page_size: How many at most, 10,000 or fewer.
+        after: The id of the last memory of the page before, whether or not it is still there.
+
+    Returns:
+        One page, by id.
+
+    Raises:
+        InvalidValue: The model is missing, or the page's size is none.
+        AccessDenied: The role isn't the operator's.
+    """
+    return wire.call("memories_to_embed", wire.rows(Memory), locals())
 
 
 def import_memories(user_id: UUID | str, memories: Iterable[Mapping[str, object]]) -> Call[list[Memory]]:

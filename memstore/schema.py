@@ -25,6 +25,15 @@ __all__ = ["digest_sql", "load_code", "migrate", "migrations_dir", "sql_dir"]
 # Also in sql/install.sql: whoever migrates waits for whoever does.
 _LOCK = 7310603183541
 
+# Also in sql/install.sql: what the names in sql/ mean, and how the rules read that are compiled from constraints.
+_PINNED = {
+    "search_path": "pg_catalog, pg_temp",
+    "standard_conforming_strings": "on",
+    "datestyle": "ISO",
+    "timezone": "UTC",
+}
+_PIN = "select pg_catalog.current_setting(%s), pg_catalog.set_config(%s, %s, true)"
+
 
 class _Connection(Protocol):
     """A DB-API connection: psycopg's, or the one that yoyo was told to use."""
@@ -93,6 +102,10 @@ def load_code(connection: _Connection) -> None:
             that was applied, ``deployment_newer`` where the database is ahead of this package.
     """
     with closing(connection.cursor()) as cursor:
+        before = {}
+        for setting, value in _PINNED.items():
+            cursor.execute(_PIN, (setting, setting, value))
+            before[setting] = cursor.fetchone()[0]
         for name in _code_files():
             # Without parameters, so that a % in the text is only a %.
             cursor.execute((sql_dir() / name).read_text(encoding="utf-8"))
@@ -100,10 +113,12 @@ def load_code(connection: _Connection) -> None:
             "select memstore.record_deployment(%s, %s::jsonb)",
             (_code_checksum(), json.dumps(_migration_checksums())),
         )
+        for setting, value in before.items():
+            cursor.execute(_PIN, (setting, setting, value))
 
 
 def _backend(conninfo: str) -> PostgresqlPsycopgBackend:
-    parameters = {**conninfo_to_dict(conninfo), "schema": "memstore"}
+    parameters = {**conninfo_to_dict(conninfo), "schema": "memstore", "client_encoding": "utf8"}
     database = parameters.pop("dbname", None)
     return PostgresqlPsycopgBackend(
         DatabaseURI("postgresql+psycopg", None, None, None, None, database, parameters), "_yoyo_migration"
@@ -124,24 +139,37 @@ def migrate(conninfo: str) -> list[str]:
     Raises:
         psycopg.Error: the server's refusal.
     """
-    with psycopg.connect(conninfo, autocommit=True) as connection:
-        connection.execute("set client_min_messages = warning")
-        connection.execute("select pg_advisory_lock(%s)", [_LOCK])
-        connection.execute("create schema if not exists memstore")
-        connection.execute(_read(sql_dir() / "yoyo.sql"))
-        names = []
-        with _backend(conninfo) as backend:
+    with _connect(conninfo) as guard, _connect(conninfo) as connection, _backend(conninfo) as backend:
+        guard.execute("select pg_advisory_lock(%s)", [_LOCK])
+        guard.execute("create schema if not exists memstore")
+        lock = (sql_dir() / "lock.sql").read_bytes()
+        guard.execute(lock + b"delete from memstore.yoyo_lock where pid = 0")
+        # Whoever is killed leaves no lock behind: its row is never committed.
+        with guard.transaction(force_rollback=True):
+            guard.execute(lock)
+            connection.execute((sql_dir() / "yoyo.sql").read_bytes())
+            checksums = json.dumps(_migration_checksums())
+            check = "select to_regprocedure('memstore.check_deployment(jsonb)') is not null"
+            if connection.execute(check).fetchone() == (True,):
+                connection.execute("select memstore.check_deployment(%s::jsonb)", [checksums])
             missing = backend.to_apply(read_migrations(str(migrations_dir())))
-            names = [migration.id for migration in missing]
             backend.apply_migrations_only(missing)
-        with connection.transaction():
-            load_code(connection)
-            connection.execute("delete from memstore.yoyo_lock where pid = 0")
-    return names
+            with connection.transaction():
+                load_code(connection)
+    return [migration.id for migration in missing]
 
 
-def _read(path: Path) -> bytes:
-    return path.read_bytes()
+def _connect(conninfo: str) -> psycopg.Connection:
+    connection = psycopg.connect(conninfo, autocommit=True, client_encoding="utf8")
+    connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+    connection.execute(
+        "select set_config(name, setting, false) from (values ('client_min_messages', 'warning'),"
+        " ('search_path', 'pg_catalog, pg_temp'), ('idle_in_transaction_session_timeout', '0'),"
+        " ('transaction_timeout', '0')) s (name, setting)"
+        # PostgreSQL 17 brought the last one.
+        " where current_setting(name, true) is not null"
+    )
+    return connection
 
 
 if __name__ == "__main__":

@@ -206,6 +206,7 @@ class Store:
     set_steward = _method(calls.set_steward)
     register_embedding_model = _method(calls.register_embedding_model)
     forget_embedding_model = _method(calls.forget_embedding_model)
+    memories_to_embed = _method(calls.memories_to_embed)
     import_memories = _method(calls.import_memories)
     grant_api = _method(calls.grant_api)
     revoke_api = _method(calls.revoke_api)

@@ -10,7 +10,7 @@ import operator
 import re
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
 from functools import cache, partial
 from math import ceil
@@ -46,6 +46,8 @@ class Call(Generic[T]):
         parameters: The values, by argument. They may hold a body, so no `repr` shows them.
         read: Makes the result of the rows' documents.
         otherwise: The answer where the store can't be reached; None: an exception.
+        about: The argument that an embedding of the call is made of: `body`, `query`, or `memories`, each of
+            which has a body; None where the store embeds nothing for it.
     """
 
     function: str
@@ -53,6 +55,7 @@ class Call(Generic[T]):
     parameters: Mapping[str, str | None] = field(repr=False)
     read: Callable[[list[Any]], T] = field(repr=False, compare=False)
     otherwise: T | None = field(default=None, repr=False)
+    about: str | None = None
 
     def answer(self, rows: Iterable[Sequence[Any]]) -> T:
         """Reads what the statement returned."""
@@ -65,12 +68,51 @@ class Call(Generic[T]):
         _logger.warning("%s found nothing. %s", self.function, error)
         return self.otherwise
 
+    def texts(self) -> list[str]:
+        """Lists what there is to embed: the texts for which the caller gave no embedding."""
+        return [text for _, text in self._open()[1]]
+
+    def with_embeddings(self, model: str, vectors: Iterable[Iterable[float]]) -> "Call[T]":
+        """Makes the call that has embeddings of its `texts`, in their order.
+
+        Raises:
+            MemstoreError, TypeError, ValueError: It can't be made.
+        """
+        whole, gaps = self._open()
+        for (item, _), vector in zip(gaps, vectors, strict=True):
+            item |= {"embedding": vector, "embedding_model": model}
+        if self.about == "memories":
+            changed = {"memories": _json("memories", whole)}
+        else:
+            changed = {name: TYPES[name][1](name, whole[name]) for name in ("embedding", "embedding_model")}
+        return replace(self, parameters={**self.parameters, **changed})
+
+    def _open(self) -> tuple[Any, list[tuple[dict[str, Any], str]]]:
+        """Reads the items of the call, and which of them have a text and no embedding."""
+        if self.about == "memories":
+            whole = json.loads(self.parameters["memories"] or "null")
+            items = whole if isinstance(whole, list) else []
+        else:
+            whole = dict(self.parameters)
+            items = [whole]
+        return whole, [
+            (item, text)
+            for item in items
+            if isinstance(item, dict)
+            and item.get("embedding") is None
+            and item.get("embedding_model") is None
+            and isinstance(text := item.get("body" if self.about == "memories" else self.about), str)
+            and not text.isspace()
+            and text
+        ]
+
 
 def call(
     function: str,
     read: Callable[[list[Any]], T],
     arguments: Mapping[str, object],
     otherwise: T | None = None,
+    about: str | None = None,
 ) -> Call[T]:
     """Makes a call.
 
@@ -79,6 +121,7 @@ def call(
         read: Makes the result of the rows' documents.
         arguments: The values, by argument; None is sent as NULL.
         otherwise: The answer where the store can't be reached; None: an exception.
+        about: The argument that an embedding of the call is made of, if one may be made.
 
     Returns:
         The call.
@@ -90,7 +133,7 @@ def call(
     parameters = {
         name: None if value is None else TYPES[name][1](name, value) for name, value in arguments.items()
     }
-    return Call(function, _statement(function, tuple(arguments)), parameters, read, otherwise)
+    return Call(function, _statement(function, tuple(arguments)), parameters, read, otherwise, about)
 
 
 @cache

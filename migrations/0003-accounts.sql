@@ -105,7 +105,7 @@ create table memstore.embedding_models (
   dimensions integer,
   registered boolean default false,
   constraint embedding_models_pkey primary key (name),
-  constraint embedding_models_name_shape check (pg_catalog.char_length(name) between 1 and 200),
+  constraint embedding_models_name_shape check (name is not null and pg_catalog.char_length(name) between 1 and 200),
   constraint embedding_models_dimensions_shape check (dimensions is not null and dimensions between 1 and 16000),
   constraint embedding_models_registered_shape check (registered is not null)
 );

@@ -45,12 +45,11 @@ def empty_database(
     name = name or f"memstore_{uuid.uuid4().hex[:12]}"
     admin = admin_conninfo(server)
     with psycopg.connect(admin, autocommit=True) as connection:
-        create = sql.SQL("create database {} encoding {} template template0 locale 'C'")
-        if encoding != "UTF8" and connection.info.server_version >= 150000:
-            create += sql.SQL(" locale_provider libc")
-        if owner:
-            create += sql.SQL(" owner {}").format(sql.Identifier(owner))
-        connection.execute(create.format(sql.Identifier(name), sql.Literal(encoding)))
+        create = sql.SQL(
+            "create database {} owner {} encoding {} locale 'C' locale_provider libc template template0"
+        )
+        parts = sql.Identifier(name), sql.Identifier(owner or server.user), sql.Literal(encoding)
+        connection.execute(create.format(*parts))
         try:
             yield make_conninfo(admin, dbname=name)
         finally:
@@ -70,14 +69,19 @@ def program(name: str) -> str:
     return str(found)
 
 
-def run(command: list[str], *, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
+def environment() -> dict[str, str]:
+    """Of a process that imports the same memstore."""
+    return {**os.environ, "PYTHONPATH": str(Path(schema.__file__).parent.parent)}
+
+
+def run(command: list[str], *, check: bool = True) -> subprocess.CompletedProcess[str]:
     """Run a program; ``check`` shows what it said where it failed."""
     result = subprocess.run(
         command,
         text=True,
         capture_output=True,
         timeout=120,
-        env={**os.environ, "PYTHONPATH": str(schema.sql_dir().parent), **environment},
+        env=environment(),
     )
     assert not check or result.returncode == 0, result.stdout + result.stderr
     return result
@@ -93,9 +97,8 @@ def psql_install(
 
 def yoyo_command(conninfo: str, *arguments: str, migrations: Path | None = None) -> list[str]:
     parameters = {key: str(value) for key, value in conninfo_to_dict(conninfo).items() if value is not None}
-    database = quote(parameters.pop("dbname"), safe="")
-    query = urlencode({**parameters, "schema": "memstore"}, quote_via=quote)
-    url = f"postgresql+psycopg:///{database}?{query}"
+    # The database as a parameter: yoyo doesn't decode a URL's path.
+    url = "postgresql+psycopg:///?" + urlencode({**parameters, "schema": "memstore"}, quote_via=quote)
     source = str(migrations or schema.migrations_dir())
     return [
         sys.executable,

@@ -6,7 +6,7 @@ immutable parallel safe
 security invoker
 as $$
   select case
-    when content ~ '^(?!0000)\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])$' then
+    when content ~ '^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$' then
       substr(content, 9)::integer
       <= extract(day from (substr(content, 1, 7) || '-01')::date + interval '1 month' - interval '1 day')
     else false

@@ -1,6 +1,7 @@
--- A row to be written, with its texts trimmed. Where a text is optional, an empty one is an absent one.
+-- A row to be written, with its texts trimmed. Where a text is optional, an empty one is an
+-- absent one; the language is then the account's.
 create or replace function memstore.new_memory(
-  actor uuid,
+  actor memstore.users,
   body text,
   bucket text,
   source_ref text,
@@ -24,11 +25,11 @@ declare
   v_memory memstore.memories;
 begin
   v_memory.id := coalesce(new_memory.id, gen_random_uuid());
-  v_memory.user_id := new_memory.actor;
+  v_memory.user_id := actor.id;
   v_memory.bucket := memstore.trim_text(new_memory.bucket);
   v_memory.body := memstore.trim_text(new_memory.body);
   v_memory.source_ref := nullif(memstore.trim_text(new_memory.source_ref), '');
-  v_memory.language := memstore.trim_text(new_memory.language);
+  v_memory.language := coalesce(nullif(memstore.trim_text(new_memory.language), ''), actor.language);
   v_memory.embedding := new_memory.embedding;
   v_memory.embedding_model := nullif(memstore.trim_text(new_memory.embedding_model), '');
   v_memory.slug := nullif(memstore.trim_text(new_memory.slug), '');
@@ -43,5 +44,5 @@ begin
 end
 $$;
 
-comment on function memstore.new_memory(uuid, text, text, text, real[], text, text, text, text, date, text, jsonb, text, uuid)
+comment on function memstore.new_memory(memstore.users, text, text, text, real[], text, text, text, text, date, text, jsonb, text, uuid)
 is 'A row to be written, with its texts trimmed.';

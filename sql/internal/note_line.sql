@@ -5,6 +5,7 @@ returns text
 language plpgsql
 immutable parallel safe
 security invoker
+set standard_conforming_strings = on
 as $$
 declare
   -- [From memory, also with other spaces or with what can't be seen in between.

@@ -1,16 +1,16 @@
 -- The rows that a JSON array of objects asks for, with its items' positions from 1. Keys are the arguments of
 -- insert_memory; with_history adds the columns of a row's past. A key that is unknown and a value that has
 -- another type are refused with the item's position. What was read is checked against no rule of the table.
-create or replace function memstore.read_memories(actor uuid, memories jsonb, with_history boolean default false)
+create or replace function memstore.read_memories(actor memstore.users, memories jsonb, with_history boolean default false)
 returns table (item bigint, candidate memstore.memories)
 language plpgsql
 volatile
 security invoker
+set standard_conforming_strings = on
 as $$
 declare
   c_texts constant text[] := '{body,bucket,source_ref,embedding_model,slug,entity,tier,admission,language}';
   c_history constant text[] := '{stance,superseded_by_id,superseded_at,inserted_at,updated_at}';
-  v_language text;
   v_item bigint;
   v_field text;
   v_row record;
@@ -65,17 +65,12 @@ begin
     perform memstore.refuse('argument_invalid', v_field, 'Item ' || v_item);
   end if;
 
-  select u.language
-  into v_language
-  from memstore.users u
-  where u.id = read_memories.actor;
-
   for v_row in
     select
       i.position,
       i.value,
       memstore.new_memory(
-        read_memories.actor,
+        actor,
         i.value ->> 'body',
         coalesce(i.value ->> 'bucket', 'user'),
         i.value ->> 'source_ref',
@@ -104,7 +99,7 @@ begin
         (i.value ->> 'as_of')::date,
         i.value ->> 'admission',
         nullif(i.value -> 'evidence_refs', 'null'),
-        coalesce(nullif(i.value ->> 'language', ''), v_language),
+        i.value ->> 'language',
         (i.value ->> 'id')::uuid
       ) as candidate
     from jsonb_array_elements(memories) with ordinality i (value, position)
@@ -116,12 +111,12 @@ begin
       candidate.stance := v_row.value ->> 'stance';
       candidate.superseded_by_id := v_row.value ->> 'superseded_by_id';
       candidate.superseded_at := v_row.value ->> 'superseded_at';
-      candidate.inserted_at := coalesce(v_row.value ->> 'inserted_at', candidate.inserted_at::text);
-      candidate.updated_at := coalesce(v_row.value ->> 'updated_at', candidate.inserted_at::text);
+      candidate.inserted_at := coalesce((v_row.value ->> 'inserted_at')::timestamptz, candidate.inserted_at);
+      candidate.updated_at := coalesce((v_row.value ->> 'updated_at')::timestamptz, candidate.inserted_at);
     end if;
     return next;
   end loop;
 end
 $$;
 
-comment on function memstore.read_memories(uuid, jsonb, boolean) is 'The rows that a JSON array of objects asks for.';
+comment on function memstore.read_memories(memstore.users, jsonb, boolean) is 'The rows that a JSON array of objects asks for.';

@@ -9,23 +9,24 @@ as $$
 declare
   v_candidates memstore.memories[] := candidates;
   v_started timestamptz := clock_timestamp();
-  v_item bigint;
+  v_candidate memstore.memories;
+  v_stored memstore.memories;
+  v_item integer := 0;
+  v_written bigint;
 begin
-  select i.item
-  into v_item
-  from generate_subscripts(v_candidates, 1) i (item)
-  where not memstore.memories_obey(v_candidates[i.item])
-  order by i.item
-  limit 1;
-  if found then
-    perform memstore.refuse_row('memories', memstore.memories_broken(v_candidates[v_item]), 'Item ' || v_item);
-  end if;
+  foreach v_candidate in array v_candidates loop
+    v_item := v_item + 1;
+    if not memstore.memories_obey(v_candidate) then
+      perform memstore.refuse_row('memories', memstore.memories_broken(v_candidate), 'Item ' || v_item);
+    end if;
+  end loop;
 
   perform memstore.note_embedding_model(e.embedding_model, e.dimensions, 'Item ' || e.item)
   from (
     select c.embedding_model, cardinality(c.embedding) as dimensions, min(c.ordinality) as item
     from unnest(v_candidates) with ordinality c
     where c.embedding_model is not null
+    and not exists (select from memstore.memories m where m.id = c.id)
     group by c.embedding_model, cardinality(c.embedding)
     order by min(c.ordinality)
   ) e;
@@ -42,16 +43,20 @@ begin
   from unnest(v_candidates) with ordinality c
   order by c.ordinality
   on conflict (id) do nothing;
+  get diagnostics v_written = row_count;
 
-  select i.item
-  into v_item
-  from generate_subscripts(v_candidates, 1) i (item)
-  join memstore.memories m on m.id = v_candidates[i.item].id
-  where not memstore.same_content(m, v_candidates[i.item])
-  order by i.item
-  limit 1;
-  if found then
-    perform memstore.refuse('id_taken', 'id', 'Item ' || v_item);
+  if v_written < cardinality(v_candidates) then
+    v_item := 0;
+    foreach v_candidate in array v_candidates loop
+      v_item := v_item + 1;
+      select m.*
+      into v_stored
+      from memstore.memories m
+      where m.id = v_candidate.id;
+      if not memstore.same_content(v_stored, v_candidate) then
+        perform memstore.refuse('id_taken', 'id', 'Item ' || v_item);
+      end if;
+    end loop;
   end if;
 
   return query

@@ -19,6 +19,11 @@ begin
     perform memstore.refuse_row('memories', memstore.memories_broken(candidate));
   end if;
 
+  -- Before the statement, which would point the target at whatever has the id.
+  if write_memory.target is not null and exists (select from memstore.memories m where m.id = candidate.id) then
+    perform memstore.refuse('id_taken', 'id');
+  end if;
+
   if write_memory.target is null then
     insert into memstore.memories as m (
       id, user_id, bucket, body, source_ref, language, embedding, embedding_model, slug, entity, tier, as_of,
@@ -59,7 +64,6 @@ begin
     into v_stored
     from memstore.memories m
     where m.id = candidate.id;
-    -- A correction whose id is taken would have pointed its target at that row.
     if write_memory.target is not null or not memstore.same_content(v_stored, candidate, as_of_given) then
       perform memstore.refuse('id_taken', 'id');
     end if;

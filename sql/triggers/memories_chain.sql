@@ -33,7 +33,9 @@ begin
       end if;
       return null;
     end if;
-    if old.superseded_at is not null then
+    if old.superseded_at is not null
+      or exists (select from memstore.memories p where p.superseded_by_id = new.id and p.superseded_at >= new.superseded_at)
+    then
       perform memstore.refuse('not_supersedable', 'superseded_by_id');
     end if;
   end if;

@@ -72,7 +72,8 @@ begin
   from counted c
   where c.over > 0;
 
-  -- At or above the ceiling an account may still correct: a row that one of its own points at adds nothing.
+  -- At or above the ceiling an account may still correct: a row that one of its own points at adds nothing,
+  -- unless that one came in the same statement.
   if tg_op = 'INSERT' and v_over is not null then
     if exists (
       select
@@ -86,6 +87,7 @@ begin
         where o.superseded_by_id = n.id
         and o.user_id = n.user_id
         and not o.promoted
+        and not exists (select from new_memories d where d.id = o.id)
       )
     ) then
       perform memstore.refuse('quota_reached', 'actor', v_room);

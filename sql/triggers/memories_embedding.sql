@@ -1,5 +1,5 @@
--- One number of dimensions for each embedding model. Before an insert, since the foreign key wants the model's
--- row there; after an update, since a BEFORE UPDATE trigger would have the generated columns computed anew.
+-- One number of dimensions for each embedding model, whoever writes. AFTER, because a BEFORE UPDATE trigger would
+-- have the generated columns computed anew.
 create or replace function memstore.hold_embedding_dimensions()
 returns trigger
 language plpgsql
@@ -8,17 +8,15 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if memstore.memories_obey(new) then
-    perform memstore.note_embedding_model(new.embedding_model, cardinality(new.embedding));
-  end if;
-  return new;
+  perform memstore.note_embedding_model(new.embedding_model, cardinality(new.embedding));
+  return null;
 end
 $$;
 
 comment on function memstore.hold_embedding_dimensions() is 'Trigger: holds the dimensions of a model''s embeddings.';
 
 create or replace trigger memories_embedding_insert
-before insert on memstore.memories
+after insert on memstore.memories
 for each row
 when (new.embedding_model is not null)
 execute function memstore.hold_embedding_dimensions();

@@ -70,7 +70,8 @@ def refused(
 def rows(db: psycopg.Connection, query: str, *params: object) -> list[tuple[Any, ...]]:
     """The rows of a query, with %s for parameters where there are any."""
     cursor = db.execute(query.encode(), params or None)
-    return cursor.fetchall() if cursor.description else []
+    returned = cursor.pgresult and cursor.pgresult.status == psycopg.pq.ExecStatus.TUPLES_OK
+    return cursor.fetchall() if returned else []
 
 
 def value(db: psycopg.Connection, query: str, *params: object) -> Any:

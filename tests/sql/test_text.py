@@ -70,7 +70,7 @@ FOUND = [
     ("greek", "ο Οδυσσέας", "ΟΔΥΣΣΕΑΣ οδυσσεας"),
     ("russian", "Я живу в Москве", "МОСКВА москву"),
     ("russian", "Ёлка и PostgreSQL", "елка postgresql"),
-    ("russian", "The connections are slow.", "какие connections"),
+    ("russian", "The connections are slow.", "есть connections"),
     ("russian", "Какие connections?", "connections"),
     ("armenian", "Երեվանը մեծ է", "ԵՐԵՎԱՆԸ"),
     ("hindi", "मैं दिल्ली में रहता हूँ", "दिल्ली"),
@@ -129,12 +129,11 @@ def test_each_ascii_character(scratch_connection: psycopg.Connection) -> None:
     for character, result in zip(characters, found, strict=True):
         word = f"alpha{character.lower()}beta"
         assert result == ([word] if character.isalnum() else ["alpha", "beta"]), character
-    for accented in ("é ", " 上"):  # the same, read by the other branch
-        texts = [f"alpha{character}beta{accented}" for character in characters]
-        more = words_of_each(scratch_connection, texts)
-        assert [found[:-1] for found in more] == words_of_each(
-            scratch_connection, [text[:-2] for text in texts]
+    for accented in ("é", "上"):  # the same, read by the other branch
+        more = words_of_each(
+            scratch_connection, [f"alpha{character}beta {accented}" for character in characters]
         )
+        assert [result[:-1] for result in more] == found
 
 
 def test_each_white_space(scratch_connection: psycopg.Connection) -> None:
@@ -166,13 +165,13 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("language", ["english", "russian", "turkish"])
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG.keys())
-def test_long_texts(text: str, language: str, scratch_connection: psycopg.Connection) -> None:
-    count = value(
-        scratch_connection, "select length(array_to_tsvector(memstore.lexemes(%s, %s)))", language, text
-    )
-    assert 0 <= count < 100
+def test_long_texts(text: str, scratch_connection: psycopg.Connection) -> None:
+    for language in ("english", "turkish") if len(text) < 10_000 else ("english",):
+        count = value(
+            scratch_connection, "select length(array_to_tsvector(memstore.lexemes(%s, %s)))", language, text
+        )
+        assert 0 <= count < 100
 
 
 def test_a_word_cut_short_is_found_all_the_same(scratch_connection: psycopg.Connection) -> None:
@@ -200,7 +199,7 @@ ANY_LANGUAGE = st.sampled_from(LANGUAGES)
 
 
 @given(ANY_LANGUAGE, TEXT)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 def test_any_text_in_any_language(scratch_connection: psycopg.Connection, language: str, text: str) -> None:
     found = words(scratch_connection, text, language)
     assert len(found) == len(set(found))
@@ -215,22 +214,18 @@ def test_composed_or_decomposed(scratch_connection: psycopg.Connection, language
     assert words(scratch_connection, composed, language) == words(scratch_connection, decomposed, language)
 
 
-@given(
-    ANY_LANGUAGE, st.one_of(ASCII, st.lists(st.sampled_from("running connections The houses are c3".split())))
-)  # noqa: SIM905
-@settings(deadline=None, max_examples=300)
+WORDS = st.lists(st.sampled_from(["running", "connections", "The", "houses", "are", "c3", "das", "les"]))
+
+
+@given(ANY_LANGUAGE, st.one_of(ASCII, WORDS.map(" ".join)))
+@settings(deadline=None, max_examples=150)
 def test_an_accent_elsewhere_changes_no_word(
-    scratch_connection: psycopg.Connection, language: str, text: str | list[str]
+    scratch_connection: psycopg.Connection, language: str, text: str
 ) -> None:
-    text = text if isinstance(text, str) else " ".join(text)
-    for accented in ("ö", "上", "д"):
-        more = words(scratch_connection, f"{accented} {text}", language)
-        assert set(words(scratch_connection, text, language)) == set(more) - set(
-            words(scratch_connection, accented, language)
-        ) | (
-            set(words(scratch_connection, text, language))
-            & set(words(scratch_connection, accented, language))
-        )
+    alone = words(scratch_connection, text, language)
+    for accented in ("上", "д9"):
+        added = words(scratch_connection, accented, language)
+        assert words(scratch_connection, f"{text} {accented}", language) == [*alone, *added]
 
 
 @given(ANY_LANGUAGE, TEXT, TEXT)
@@ -286,14 +281,14 @@ def test_every_locale_gives_the_same_words(
 ) -> None:
     db = with_locale(locale)
     cased = [chr(code) for code in range(0x80, 0x1F000) if chr(code).lower() != chr(code)]
+    cased += map(chr, (0x1C89, 0xA7CB, 0xA7CC, 0xA7DA, 0xA7DC, *range(0x10D50, 0x10D66)))  # Unicode 16
     for language, texts in [
         ("simple", [f"q{letter}q" for letter in cased]),
         *((language, [text for _, body, turn in FOUND for text in (body, turn)]) for language in LANGUAGES),
     ]:
-        # As the English of no locale has it: a capital is the same word as its small letter.
-        expected = words_of_each(
-            scratch_connection, [text if language != "simple" else text.lower() for text in texts], language
-        )
+        # A capital reads as its small letter; so what a locale's own lower() would add shows up.
+        small = [text.lower() for text in texts] if language == "simple" else texts
+        expected = words_of_each(scratch_connection, small, language)
         different = [
             text
             for text, here, there in zip(texts, words_of_each(db, texts, language), expected, strict=True)
@@ -303,12 +298,13 @@ def test_every_locale_gives_the_same_words(
 
 
 @pytest.mark.parametrize(
-    "setting", ["standard_conforming_strings = off", "default_text_search_config = 'simple'"]
+    ("setting", "content"), [("standard_conforming_strings", "off"), ("default_text_search_config", "simple")]
 )
-def test_no_setting_of_a_session_changes_the_words(setting: str, db: psycopg.Connection, db_url: str) -> None:
+def test_no_setting_of_a_session_changes_the_words(
+    setting: str, content: str, db: psycopg.Connection, db_url: str
+) -> None:
     expected = [words(db, body, language) for language, body, _ in FOUND]
-    name, content = setting.split(" = ")
-    with psycopg.connect(db_url, options=f"-c {name}={content}") as other:
+    with psycopg.connect(db_url, options=f"-c {setting}={content}") as other:
         assert [words(other, body, language) for language, body, _ in FOUND] == expected
         assert value(other, "select memstore.trim_text(%s)", f"{SPACES}x{SPACES}") == "x"
 
@@ -351,6 +347,6 @@ def test_trim_takes_nothing_else(scratch_connection: psycopg.Connection) -> None
 
 
 def test_the_spaces_are_unicodes() -> None:
-    # Python also takes four control characters (U+001C to U+001F) for white space; Unicode's property doesn't.
+    # Python takes four control characters more (U+001C to U+001F).
     python = {chr(code) for code in range(0x110000) if chr(code).isspace()} - set("\x1c\x1d\x1e\x1f")
     assert set(SPACES) == python

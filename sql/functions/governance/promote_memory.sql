@@ -62,7 +62,7 @@ begin
   end if;
 
   v_candidate := memstore.new_memory(
-    actor => v_user.id,
+    actor => v_user,
     body => format('Promoted to %s.', v_stance),
     bucket => 'system',
     source_ref => null,

@@ -35,7 +35,7 @@ begin
   from memstore.write_memories(
     array(
       select r.candidate
-      from memstore.read_memories(v_user.id, memories) r
+      from memstore.read_memories(v_user, memories) r
       order by r.item
     ),
     in_order => true

@@ -57,8 +57,8 @@ declare
 begin
   return memstore.write_memory(
     memstore.new_memory(
-      actor, body, coalesce(bucket, 'user'), source_ref, embedding, embedding_model, slug, entity, tier, as_of,
-      admission, evidence_refs, coalesce(nullif(language, ''), v_user.language), id
+      v_user, body, coalesce(bucket, 'user'), source_ref, embedding, embedding_model, slug, entity, tier, as_of,
+      admission, evidence_refs, language, id
     )
   );
 end

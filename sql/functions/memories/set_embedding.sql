@@ -49,9 +49,6 @@ begin
   if not memstore.memories_obey(v_memory) then
     perform memstore.refuse_row('memories', memstore.memories_broken(v_memory));
   end if;
-  if v_memory.embedding is not null then
-    perform memstore.note_embedding_model(v_memory.embedding_model, cardinality(v_memory.embedding));
-  end if;
 
   update memstore.memories as m
   set embedding = v_memory.embedding, embedding_model = v_memory.embedding_model, updated_at = clock_timestamp()

@@ -56,20 +56,22 @@ declare
   v_target memstore.memories;
   v_candidate memstore.memories;
   v_stored memstore.memories;
+  v_bucket text;
 begin
   select m.*
   into v_target
   from memstore.memories m
   where m.id = supersede_memory.target
   and (m.user_id = supersede_memory.actor or m.bucket = 'system' and v_user.steward);
-  if not found or (coalesce(supersede_memory.bucket, v_target.bucket) = 'system') <> (v_target.bucket = 'system') then
+  v_bucket := coalesce(memstore.trim_text(supersede_memory.bucket), v_target.bucket);
+  if v_target.id is null or (v_bucket = 'system') <> (v_target.bucket = 'system') then
     perform memstore.refuse('not_supersedable', 'target');
   end if;
 
   v_candidate := memstore.new_memory(
-    actor,
+    v_user,
     body,
-    coalesce(bucket, v_target.bucket),
+    v_bucket,
     coalesce(source_ref, v_target.source_ref),
     embedding,
     embedding_model,
@@ -79,7 +81,7 @@ begin
     case when v_target.bucket = 'system' then coalesce(as_of, current_date) else as_of end,
     case when v_target.bucket = 'system' then coalesce(admission, 'candidate') else admission end,
     evidence_refs,
-    coalesce(nullif(coalesce(language, v_target.language), ''), v_user.language),
+    coalesce(language, v_target.language),
     id
   );
 

@@ -36,7 +36,7 @@ begin
   from memstore.write_memories(
     array(
       select r.candidate
-      from memstore.read_memories(v_user.id, memories, with_history => true) r
+      from memstore.read_memories(v_user, memories, with_history => true) r
       order by r.item
     ),
     in_order => false

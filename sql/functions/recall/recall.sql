@@ -58,6 +58,7 @@ declare
   v_lines text[] := '{}';
   v_authors uuid[] := '{}';
 begin
+  perform memstore.require_actor(actor);
   select s.*
   into v_bounds
   from memstore.settings s;

@@ -94,7 +94,10 @@ def lexical(turn: Collection[str], claims: Collection[Claim]) -> dict[UUID, floa
 
 
 def ranked(
-    turn: Collection[str], claims: Collection[Claim], floors: tuple[float, float] = (0, 0.3), hybrid: bool = False
+    turn: Collection[str],
+    claims: Collection[Claim],
+    floors: tuple[float, float] = (0, 0.3),
+    hybrid: bool = False,
 ) -> dict[Claim, float]:
     """The eligible claims with their scores, best first, then newest, then by id."""
     words = lexical(turn, claims)
@@ -121,10 +124,14 @@ def pool(eligible: Sequence[Claim], maximum: int) -> list[Claim]:
 
 
 def noted(taken: Sequence[Claim], lengths: Mapping[UUID, int], characters: int) -> list[Claim]:
-    """What a note says of a pool: two claims at most, one of an account, within the characters that are left."""
+    """What a note says of a pool: two claims at most, one of an account, within the characters left."""
     result: list[Claim] = []
     for claim in taken:
-        if len(result) < 2 and claim.author not in {c.author for c in result} and lengths[claim.id] <= characters:
+        if (
+            len(result) < 2
+            and claim.author not in {c.author for c in result}
+            and lengths[claim.id] <= characters
+        ):
             characters -= lengths[claim.id]
             result.append(claim)
     return result

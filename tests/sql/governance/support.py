@@ -1,7 +1,8 @@
-"""What the tests of the system bucket share: a store with named accounts, and its statuses read three ways."""
+"""What the tests of the system bucket share: a store with named accounts, its statuses read three ways."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from ..support import EVIDENCE, SYSTEM, account_of, call_one, raw_insert, rows, 
 from ..support import refused as any_refused
 from . import model
 
+EVIDENCE_TEXT = json.dumps([EVIDENCE])
 NOBODY = UUID(int=0)
 """An id of nothing."""
 
@@ -63,15 +65,18 @@ def read_records(db: psycopg.Connection) -> list[model.Record]:
         model.Record(*row)
         for row in rows(
             db,
-            "select id, memory_id, user_id, role, verdict, challenge_id, evidence_refs is not null, inserted_at"
-            " from memstore.memory_admissions",
+            "select id, memory_id, user_id, role, verdict, challenge_id, evidence_refs is not null,"
+            " inserted_at from memstore.memory_admissions",
         )
     ]
 
 
 def check(db: psycopg.Connection) -> dict[UUID, str]:
     """The statuses: what is kept is what the definition derives, and that is what the model says."""
-    claims = [row[0] for row in rows(db, "select id from memstore.memories where bucket = 'system' and not promoted")]
+    claims = [
+        row[0]
+        for row in rows(db, "select id from memstore.memories where bucket = 'system' and not promoted")
+    ]
     records = read_records(db)
     expected = model.statuses(claims, records)
     assert dict(rows(db, "select memory_id, status from memstore.derive_statuses()")) == expected
@@ -114,8 +119,8 @@ class World:
     def memory(self, author: str = "author", bucket: str = "user") -> UUID:
         return raw_insert(self.db, self.account(author), "It builds.", bucket=bucket)
 
-    def claims(self, number: int, author: str = "author", **columns: object) -> list[UUID]:
-        return [self.claim(author, **columns) for _ in range(number)]
+    def claims(self, number: int, author: str = "author") -> list[UUID]:
+        return [self.claim(author) for _ in range(number)]
 
     def record(self, role: str, memory: UUID, by: str, **columns: object) -> UUID:
         return plain_record(

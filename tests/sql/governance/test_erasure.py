@@ -52,7 +52,11 @@ def test_no_status_changes_by_the_records_of_an_account_that_leaves(world: World
         erase(world, name)
         assert check(world.db) == expected
     # Its challenges stay open, and move up and are answered as anybody's.
-    first, *_ = (r.id for r in sorted(read_records(world.db), key=lambda r: r.place) if r.memory_id == suspended and r.role == "challenge")
+    first, *_ = (
+        r.id
+        for r in sorted(read_records(world.db), key=lambda r: r.place)
+        if r.memory_id == suspended and r.role == "challenge"
+    )
     world.do("refute_challenge", "steward", challenge_id=first, ground="x")
     assert check(world.db) == expected | {suspended: "admitted", queued: "suspended"}
 
@@ -81,7 +85,9 @@ def test_all_roles_lose_their_grounds(world: World) -> None:
 
 def test_a_bare_id_stays_and_can_do_nothing(world: World) -> None:
     claim = world.admitted(1)[0]
-    challenge = world.do("challenge_memory", "steward-2", memory_id=claim, ground="x", evidence_refs=[EVIDENCE])
+    challenge = world.do(
+        "challenge_memory", "steward-2", memory_id=claim, ground="x", evidence_refs=[EVIDENCE]
+    )
     account = erase(world, "steward-2")
     assert user(world, account) == [(None, False, 0, 0, True)]
     for function, arguments in (
@@ -164,7 +170,7 @@ def columns_with(db: psycopg.Connection, marker: str) -> list[str]:
 
 @pytest.mark.parametrize("keys", [MARKED, {**MARKED, "note": SECRET}])
 def test_no_table_keeps_a_text(db: psycopg.Connection, keys: dict[str, str]) -> None:
-    """Also not where a plain INSERT left more in the evidence than the functions do, nor in the statistics."""
+    """Also not where a plain INSERT left more in the evidence than functions do, nor in statistics."""
     marker = SECRET.partition("-")[0]
     world = World(db)
     claim = world.admitted(1)[0]

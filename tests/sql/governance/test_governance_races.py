@@ -15,7 +15,7 @@ import pytest
 from psycopg import IsolationLevel
 
 from ..support import EVIDENCE, live_count, rows, value
-from .support import World, check
+from .support import EVIDENCE_TEXT, World, check
 
 Connect = Callable[..., psycopg.Connection]
 
@@ -24,7 +24,6 @@ ROUNDS = 20
 SECONDS = 3.0
 """No round starts later: under the higher levels all but one caller at a time start over."""
 
-evidence = f"[{EVIDENCE}]".replace("'", '"')
 ANSWERS = {
     "not_supersedable",
     "memory_not_found",
@@ -38,24 +37,25 @@ ANSWERS = {
 RECORDS = {
     "admit": "select memstore.record_admission(%(steward)s, %(claim)s, 'admitted', 'x')",
     "reject": "select memstore.record_admission(%(steward)s, %(claim)s, 'rejected', 'x')",
-    "challenge": f"select memstore.challenge_memory(%(actor)s, %(claim)s, 'x', '{evidence}')",
+    "challenge": f"select memstore.challenge_memory(%(actor)s, %(claim)s, 'x', '{EVIDENCE_TEXT}')",
     "remark": "select memstore.challenge_memory(%(actor)s, %(claim)s, 'x')",
     "refute": "select memstore.refute_challenge(%(steward)s, %(challenge)s, 'x')",
 }
 CHANGES = {
     "correct": "select memstore.supersede_memory(%(steward)s, %(claim)s, 'It builds.',"
-    f" evidence_refs => '{evidence}')",
-    "correct_own": f"select memstore.supersede_memory(%(author)s, %(claim)s, 'x', evidence_refs => '{evidence}')",
-    "promote": f"select memstore.promote_memory(%(steward)s, %(claim)s, 's', '{evidence}')",
+    f" evidence_refs => '{EVIDENCE_TEXT}')",
+    "correct_own": "select memstore.supersede_memory(%(author)s, %(claim)s, 'x',"
+    f" evidence_refs => '{EVIDENCE_TEXT}')",
+    "promote": f"select memstore.promote_memory(%(steward)s, %(claim)s, 's', '{EVIDENCE_TEXT}')",
     "delete": "select memstore.delete_memory(%(author)s, %(claim)s)",
     "propose": "select memstore.insert_memory(%(author)s, 'It builds.', 'system', slug => 'sys:b',"
-    f" tier => 'glass', as_of => '2026-01-01', admission => 'candidate', evidence_refs => '{evidence}')",
+    f" tier => 'glass', as_of => '2026-01-01', admission => 'candidate', evidence_refs => '{EVIDENCE_TEXT}')",
 }
 ERASURE = {
     "challenge_and_leave": "with c as materialized (select memstore.create_user() as id), d as materialized"
-    f" (select c.id, memstore.challenge_memory(c.id, %(claim)s, 'x', '{evidence}') as r,"
+    f" (select c.id, memstore.challenge_memory(c.id, %(claim)s, 'x', '{EVIDENCE_TEXT}') as r,"
     f" memstore.insert_memory(c.id, 'x', 'system', slug => 'sys:b', tier => 'glass', as_of => '2026-01-01',"
-    f" admission => 'candidate', evidence_refs => '{evidence}') as m from c) select id from d",
+    f" admission => 'candidate', evidence_refs => '{EVIDENCE_TEXT}') as m from c) select id from d",
 }
 
 
@@ -96,7 +96,9 @@ def work(
     "level", [IsolationLevel.READ_COMMITTED, IsolationLevel.REPEATABLE_READ, IsolationLevel.SERIALIZABLE]
 )
 @pytest.mark.parametrize("calls", [RECORDS, RECORDS | CHANGES, RECORDS | CHANGES | ERASURE])
-def test_sixteen_at_once(db: psycopg.Connection, connect: Connect, level: IsolationLevel, calls: dict[str, str]) -> None:
+def test_sixteen_at_once(
+    db: psycopg.Connection, connect: Connect, level: IsolationLevel, calls: dict[str, str]
+) -> None:
     world = World(db)
     for n in range(9):
         for claim in world.admitted(1, f"author-{n % 3}"):
@@ -180,7 +182,7 @@ class Call(Thread):
     @property
     def name_of_error(self) -> str | None:
         self.join()
-        return self.error and (self.error.diag.constraint_name or self.error.sqlstate)
+        return None if self.error is None else (self.error.diag.constraint_name or self.error.sqlstate)
 
 
 def both(
@@ -190,7 +192,7 @@ def both(
     first: tuple[str, *tuple[object, ...]],
     second: tuple[str, *tuple[object, ...]],
 ) -> set[str | None]:
-    """The errors of two calls: the first one is stopped by ``hold``, and goes on once the second waits or is done."""
+    """The errors of two calls: the first one is stopped by ``hold`` until the second one waits or is done."""
     connections = connect(), connect()
     for connection in connections:
         connection.execute("set deadlock_timeout = '50ms'")
@@ -262,11 +264,13 @@ def test_an_erasure_and_the_deletion_of_a_claim_that_it_challenged(
         (DELETE, world.account("author"), goes),
     )
     assert errors == {None}
-    assert rows(db, "select ground from memstore.memory_admissions where role = 'challenge'") == [("[erased]",)]
+    assert rows(db, "select ground from memstore.memory_admissions where role = 'challenge'") == [
+        ("[erased]",)
+    ]
 
 
 def test_an_erasure_and_the_deletion_of_a_neighbour(db: psycopg.Connection, connect: Connect) -> None:
-    """a of the leaver, superseded by b of another steward, superseded by c of the leaver: b goes, and the leaver."""
+    """a of the leaver, superseded by b of another steward, superseded by c of the leaver: b goes too."""
     world = World(db)
     a, b, c = UUID(int=1), UUID(int=2), UUID(int=3)
     world.claim("steward", id=a)

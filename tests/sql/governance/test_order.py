@@ -13,7 +13,7 @@ from .support import World, at, check, plain_record
 
 
 def test_every_order_gives_the_same_statuses(scratch: psycopg.Connection) -> None:
-    """The earlier challenge is refuted, by a record dated before it; else it would keep the later one waiting."""
+    """The earlier challenge is refuted by a record dated before it; else the later one would wait."""
     world = World(scratch)
     contested, other = (world.claim(id=UUID(int=number)) for number in (101, 102))
     steward, challenger = world.account("steward"), world.account("challenger")

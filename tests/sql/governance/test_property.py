@@ -62,7 +62,9 @@ class History(World):
 
     def claim_at(self, pick: int) -> UUID | None:
         found = rows(
-            self.db, "select id from memstore.memories where bucket = 'system' and not promoted order by inserted_at, id"
+            self.db,
+            "select id from memstore.memories where bucket = 'system' and not promoted"
+            " order by inserted_at, id",
         )
         return found[pick % len(found)][0] if found else None
 
@@ -109,7 +111,9 @@ class History(World):
     def erase(self, name: str) -> None:
         """Of the claims that stay, no status changes but by what the account's own claims were to the cap."""
         account = self.account(name)
-        own = {row[0] for row in rows(self.db, "select id from memstore.memories where user_id = %s", account)}
+        own = {
+            row[0] for row in rows(self.db, "select id from memstore.memories where user_id = %s", account)
+        }
         left = [r for r in read_records(self.db) if r.memory_id not in own]
         expected = model.statuses(check(self.db).keys() - own, left)
         self.db.execute("select memstore.delete_user(%s)", [account])

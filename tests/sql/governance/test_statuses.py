@@ -7,8 +7,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from ..support import EVIDENCE, value
-from .support import NOBODY, World, at, check
+from ..support import value
+from .support import EVIDENCE_TEXT, NOBODY, World, at, check
 
 
 @pytest.fixture
@@ -226,8 +226,9 @@ def test_many_in_one_statement(world: World) -> None:
         " insert into memstore.memory_admissions"
         " (id, memory_id, user_id, role, challenge_id, ground, evidence_refs, inserted_at)"
         " select c.id, c.claim, %s, 'challenge', null, 'x', %s::jsonb, %s + c.n * interval '1 s' from c"
-        " union all select gen_random_uuid(), c.claim, %s, 'refutation', c.id, 'x', null, %s from c where n < 3",
-        [claims, challenger, f'[{EVIDENCE}]'.replace("'", '"'), at(2), steward, at(1)],
+        " union all"
+        " select gen_random_uuid(), c.claim, %s, 'refutation', c.id, 'x', null, %s from c where n < 3",
+        [claims, challenger, EVIDENCE_TEXT, at(2), steward, at(1)],
     )
     assert world.suspended(claims) == [False, False, True, True, True, False, False, False, False]
     world.db.execute("delete from memstore.memories where id = any (%s)", [claims[2:4]])

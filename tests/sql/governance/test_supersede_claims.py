@@ -64,13 +64,18 @@ def test_the_answers_are_of_the_correction_s_transaction(
     other = connect()
     with db.transaction(force_rollback=True):
         world.correct(claim, "steward")
-        assert value(other, "select count(*) from memstore.open_challenges where memory_id = %s", claim) == len(challenges)
-    assert value(db, "select count(*) from memstore.open_challenges where memory_id = %s", claim) == len(challenges)
+        assert value(
+            other, "select count(*) from memstore.open_challenges where memory_id = %s", claim
+        ) == len(challenges)
+    assert value(db, "select count(*) from memstore.open_challenges where memory_id = %s", claim) == len(
+        challenges
+    )
     assert row_of(db, claim)["superseded_at"] is None
     id = world.correct(claim, "steward")["id"]
     ((transactions,),) = rows(
         db,
-        "select count(distinct xmin::text) from (select xmin from memstore.memory_admissions where ground like %s"
+        "select count(distinct xmin::text) from"
+        " (select xmin from memstore.memory_admissions where ground like %s"
         " union all select xmin from memstore.memories where id in (%s, %s)) x",
         "Superseded by %",
         claim,
@@ -96,7 +101,9 @@ def test_an_author_who_is_no_steward_answers_nothing(world: World) -> None:
     records = read_records(world.db)
     new = world.correct(claim, "author")
     assert read_records(world.db) == records
-    open_ones = rows(world.db, "select challenge_id from memstore.open_challenges where memory_id = %s", claim)
+    open_ones = rows(
+        world.db, "select challenge_id from memstore.open_challenges where memory_id = %s", claim
+    )
     assert {row[0] for row in open_ones} == challenges
     assert world.status(claim) == "suspended"
     # The replacement starts anew.
@@ -106,7 +113,10 @@ def test_an_author_who_is_no_steward_answers_nothing(world: World) -> None:
 @pytest.mark.parametrize("to", [{}, {"bucket": "system"}, {"bucket": "user", "evidence_refs": None}])
 def test_a_stranger_s_correction_leaves_nothing(world: World, to: dict[str, object]) -> None:
     claim, _ = contested(world)
-    before = rows(world.db, "select id, superseded_at from memstore.memories order by id"), read_records(world.db)
+    before = (
+        rows(world.db, "select id, superseded_at from memstore.memories order by id"),
+        read_records(world.db),
+    )
     answers = set()
     for target in (claim, NOBODY, world.tombstone()):
         with refused("not_supersedable", "target") as caught, world.db.transaction():
@@ -114,22 +124,34 @@ def test_a_stranger_s_correction_leaves_nothing(world: World, to: dict[str, obje
         answers.add((caught.value.diag.message_primary, caught.value.diag.message_detail))
     assert len(answers) == 1 and live_count(world.db, world.account("stranger")) == 0
     world.db.execute("delete from memstore.memories where promoted")
-    after = rows(world.db, "select id, superseded_at from memstore.memories order by id"), read_records(world.db)
+    after = (
+        rows(world.db, "select id, superseded_at from memstore.memories order by id"),
+        read_records(world.db),
+    )
     assert after == before
 
 
 def test_what_a_correction_keeps(world: World) -> None:
     claim = world.claim(
-        slug="sys:kept", entity="tool", tier="glass", as_of="2026-01-02", admission="admitted", source_ref="run 7"
+        slug="sys:kept",
+        entity="tool",
+        tier="glass",
+        as_of="2026-01-02",
+        admission="admitted",
+        source_ref="run 7",
     )
     new = row_of(world.db, world.correct(claim, "steward")["id"])
-    kept = {name: new[name] for name in ("slug", "entity", "tier", "source_ref", "admission", "bucket", "stance")}
+    kept = {
+        name: new[name] for name in ("slug", "entity", "tier", "source_ref", "admission", "bucket", "stance")
+    }
     assert kept == {
         **{"slug": "sys:kept", "entity": "tool", "tier": "glass", "source_ref": "run 7"},
         **{"admission": "candidate", "bucket": "system", "stance": None},
     }
     assert new["as_of"] == value(world.db, "select current_date")
-    given = world.correct(new["id"], "steward", entity="", tier="ledger", admission="rejected", as_of="2025-05-06")
+    given = world.correct(
+        new["id"], "steward", entity="", tier="ledger", admission="rejected", as_of="2025-05-06"
+    )
     assert (given["entity"], given["tier"], given["admission"]) == (None, "ledger", "rejected")
     assert str(given["as_of"]) == "2025-05-06" and given["slug"] == "sys:kept"
 
@@ -137,7 +159,8 @@ def test_what_a_correction_keeps(world: World) -> None:
 def test_a_correction_wants_evidence_of_its_own(world: World) -> None:
     claim, _ = contested(world)
     records = read_records(world.db)
-    for evidence in (None, []):
+    nothing: list[object] = []
+    for evidence in (None, nothing):
         with refused("memories_evidence_refs_shape", "evidence_refs"), world.db.transaction():
             world.correct(claim, "steward", evidence_refs=evidence)
     assert read_records(world.db) == records and row_of(world.db, claim)["superseded_at"] is None
@@ -170,7 +193,14 @@ def test_a_dead_claim_is_not_superseded_again(world: World, how: str) -> None:
 
 
 def test_a_promotion_leaves_a_pointer(world: World) -> None:
-    claim = world.claim(slug="sys:moved", tier="glass", entity="tool", as_of="2026-01-02", admission="admitted", source_ref="run 7")
+    claim = world.claim(
+        slug="sys:moved",
+        tier="glass",
+        entity="tool",
+        as_of="2026-01-02",
+        admission="admitted",
+        source_ref="run 7",
+    )
     tombstone = row_of(world.db, promote(world, claim, stance=" package-managers \n")["id"])
     expected = {
         **{"slug": "sys:moved", "stance": "package-managers", "body": "Promoted to package-managers."},
@@ -259,7 +289,10 @@ def held(world: World, *names: str) -> list[int]:
 
 def act(world: World, function: str, by: str, target: UUID, **arguments: object) -> dict[str, Any]:
     """As ``World.do``, with the ceiling as it is."""
-    of_function = {"supersede_memory": {"body": "It builds better."}, "promote_memory": {"stance": "some-stance"}}
+    of_function = {
+        "supersede_memory": {"body": "It builds better."},
+        "promote_memory": {"stance": "some-stance"},
+    }
     given = {**of_function[function], "evidence_refs": [EVIDENCE], **arguments}
     return call_one(world.db, function, actor=account_of(world.db, by), target=target, **given)
 

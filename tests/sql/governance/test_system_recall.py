@@ -1,4 +1,4 @@
-"""System recall: off by default, then only what was admitted and is about the turn, within shares and caps."""
+"""System recall: off by default, then only what is admitted and about the turn, within shares and caps."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ class Shared(World):
     def found(self, turn: str = TURN, embedding: list[float] | None = None) -> list[UUID]:
         return [claim for claim, _ in self.ranked(turn, embedding)]
 
-    def recall(self, turn: str = TURN, by: str = "reader", **bounds: int) -> dict[str, Any]:
+    def recall(self, turn: str = TURN, by: str = "reader", **bounds: object) -> dict[str, Any]:
         return self.do("recall", by, query=turn, **bounds)
 
     def own(self, body: str, by: str = "reader") -> UUID:
         memory: UUID = insert(self.db, self.account(by), body, language="simple")["id"]
         return memory
 
-    def noted(self, turn: str = TURN, **bounds: int) -> list[UUID]:
+    def noted(self, turn: str = TURN) -> list[UUID]:
         """The claims that a recall attached."""
-        return [UUID(m["id"]) for m in self.recall(turn, **bounds)["memories"] if m["bucket"] == "system"]
+        return [UUID(m["id"]) for m in self.recall(turn)["memories"] if m["bucket"] == "system"]
 
 
 @pytest.fixture
@@ -71,15 +71,18 @@ def touched(db: psycopg.Connection) -> list[tuple[Any, ...]]:
         db,
         "select c.relname, pg_stat_get_xact_numscans(c.oid), pg_stat_get_xact_tuples_returned(c.oid)"
         " from pg_class c where c.relnamespace = 'memstore'::regnamespace and c.relname ~"
-        " '^(claim_statuses|open_challenges|claim_counter|memory_admissions|memories_claim_)' order by 1",
+        " '^(claim_|open_challenges|memory_admissions|memories_claim_(words|queue))' order by 1",
     )
 
 
-def exact(db: psycopg.Connection, account: UUID, embedding: list[float] | None = None) -> list[tuple[Any, ...]]:
+def exact(
+    db: psycopg.Connection, account: UUID, embedding: list[float] | None = None
+) -> list[tuple[Any, ...]]:
     model_name = "model" if embedding else None
     return rows(
         db,
-        "select memories::text, dropped, unembedded, backend, note from memstore.recall(%s, %s, %s::real[], %s)",
+        "select memories::text, dropped, unembedded, backend, note"
+        " from memstore.recall(%s, %s, %s::real[], %s)",
         account,
         TURN,
         embedding,
@@ -88,7 +91,9 @@ def exact(db: psycopg.Connection, account: UUID, embedding: list[float] | None =
 
 
 @pytest.mark.parametrize("embedding", [None, [1.0, 0.0]])
-def test_off_recall_is_what_it_was_without_the_bucket(scratch: psycopg.Connection, embedding: list[float] | None) -> None:
+def test_off_recall_is_what_it_was_without_the_bucket(
+    scratch: psycopg.Connection, embedding: list[float] | None
+) -> None:
     world = Shared(scratch)
     assert value(scratch, "select system_recall_enabled from memstore.settings") is False
     reader = world.account("reader")
@@ -225,7 +230,12 @@ def test_pool_and_note_are_the_model_s(
         for author, body, fate, time, language, vector in drawn:
             columns = {"embedding": [float(x) for x in vector], "embedding_model": "model"} if vector else {}
             claim = world.propose(
-                f"author-{author}", body, language=language, inserted_at=at(time), updated_at=at(time), **columns
+                f"author-{author}",
+                body,
+                language=language,
+                inserted_at=at(time),
+                updated_at=at(time),
+                **columns,
             )
             if fate:
                 world.verdict(claim, "rejected" if fate == "rejected" else "admitted")
@@ -235,9 +245,13 @@ def test_pool_and_note_are_the_model_s(
                 # Each by an account of its own: none waits.
                 world.challenge(claim, f"challenger-{claim}")
             if fate == "admitted":
-                similarity = vector[0] / (vector[0] ** 2 + vector[1] ** 2) ** 0.5 if vector and hybrid else None
+                similarity = (
+                    vector[0] / (vector[0] ** 2 + vector[1] ** 2) ** 0.5 if vector and hybrid else None
+                )
                 who = world.account(f"author-{author}")
-                expected.append(model.Claim(claim, who, frozenset(body.split()), at(time), language, similarity))
+                expected.append(
+                    model.Claim(claim, who, frozenset(body.split()), at(time), language, similarity)
+                )
                 lengths[claim] = len(body)
         for _ in range(own):
             world.own("gamma rays")
@@ -245,8 +259,10 @@ def test_pool_and_note_are_the_model_s(
         turn = [1.0, 0.0] if hybrid else None
         score = model.ranked(TURN.split(), expected, (floor, 0.3), hybrid)
         pool = model.pool(list(score), maximum)
-        assert world.ranked(embedding=turn) == [(c.id, pytest.approx(score[c], abs=1.01e-6)) for c in pool]
-        reader = {"query": TURN, "maximum_attached_characters": characters}
+        ranking = world.ranked(embedding=turn)
+        assert [claim for claim, _ in ranking] == [c.id for c in pool]
+        assert [given for _, given in ranking] == pytest.approx([score[c] for c in pool], abs=1.01e-6)
+        reader: dict[str, object] = {"query": TURN, "maximum_attached_characters": characters}
         if turn:
             reader |= {"embedding": turn, "embedding_model": "model"}
         recalled = world.do("recall", "reader", **reader)
@@ -358,7 +374,13 @@ def test_what_the_caps_leave_out_is_not_counted(world: Shared) -> None:
     assert (after["dropped"], after["unembedded"]) == (1, before["unembedded"])
     own, shared = before["note"].split("\n"), after["note"].split("\n")
     assert (shared[:2], shared[4:]) == (own[:2], own[2:])
-    assert [line.startswith("[From memory: (system, ") for line in shared] == [False, False, True, True, False]
+    assert [line.startswith("[From memory: (system, ") for line in shared] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+    ]
 
 
 def test_equal_inputs_give_equal_outputs(world: Shared) -> None:

@@ -1,0 +1,16 @@
+"""The command `memstore`: the store for a person at a terminal, and for scripts."""
+
+import sys
+
+
+def main() -> None:
+    """Runs the command."""
+    try:
+        from memstore.cli.commands import app
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        sys.exit("memstore: the command needs more packages: pip install 'pg-memstore[cli]'")
+    except KeyboardInterrupt:
+        sys.exit(130)
+    app(prog_name="memstore")

@@ -1,0 +1,89 @@
+"""What `memstore verify` looks at."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import errors as driver
+
+from memstore.cli.session import installed, shipped
+from memstore.errors import MemstoreError
+from memstore.store import Store
+
+_MIGRATE = "Run memstore migrate."
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at.
+
+    Attributes:
+        name: What.
+        ok: Whether it is as it should be.
+        found: What there is.
+        advice: What to do where it isn't.
+    """
+
+    name: str
+    ok: bool
+    found: str
+    advice: str | None = None
+
+
+def check_database(connection: psycopg.Connection[Any]) -> Iterator[Check]:
+    """Looks at a database, and leaves nothing behind."""
+    version = connection.info.server_version
+    yield _check("server", version >= 150000, _version(version), "Use PostgreSQL 15 or newer.")
+    encoding = connection.info.parameter_status("server_encoding") or "unknown"
+    advice = "Create a database with: create database memory encoding 'UTF8' template template0."
+    yield _check("encoding", encoding == "UTF8", encoding, advice)
+    try:
+        there = installed(connection)
+    except driver.InsufficientPrivilege:
+        yield Check("migrations", False, "this role may not read what is installed", "Verify as the owner.")
+    else:
+        yield _check_migrations(there or {})
+        code = (there or {}).get("sql")
+        found = "as in this package" if code == shipped()["sql"] else "another version" if code else "absent"
+        yield _check("functions", code == shipped()["sql"], found, _MIGRATE)
+    yield _check_api(connection)
+
+
+def _check(name: str, ok: bool, found: str, advice: str) -> Check:
+    return Check(name, ok, found, None if ok else advice)
+
+
+def _version(number: int) -> str:
+    return f"PostgreSQL {number // 10000}.{number % 10000}"
+
+
+def _check_migrations(there: dict[str, str | None]) -> Check:
+    ours = {name: checksum for name, checksum in shipped().items() if name != "sql"}
+    theirs = {name: checksum for name, checksum in there.items() if name != "sql"}
+    if unknown := sorted(theirs.keys() - ours):
+        return Check(
+            "migrations", False, f"not in this package: {', '.join(unknown)}", "Install a newer pg-memstore."
+        )
+    if missing := sorted(ours.keys() - theirs):
+        return Check("migrations", False, f"not applied: {', '.join(missing)}", _MIGRATE)
+    if changed := [name for name in sorted(ours) if theirs[name] not in (ours[name], None)]:
+        advice = "Restore the files: a migration that was applied never changes."
+        return Check("migrations", False, f"applied from another file: {', '.join(changed)}", advice)
+    return Check("migrations", True, f"{len(ours)} applied")
+
+
+def _check_api(connection: psycopg.Connection[Any]) -> Check:
+    """Writes, recalls, and takes it back."""
+    store = Store(connection)
+    try:
+        with connection.transaction(force_rollback=True):
+            actor = store.create_user()
+            store.insert_memory(actor, "verify")
+            recalled = store.recall(actor, "verify", strict=True)
+    except MemstoreError as error:
+        return Check("calls", False, str(error), error.hint or "See whether the role was granted the API.")
+    except psycopg.Error as error:
+        return Check("calls", False, str(error), "See whether the server accepts writes.")
+    found = f"wrote, recalled, and took back {len(recalled.memories)} memory"
+    return _check("calls", len(recalled.memories) == 1, found, "See the settings: memstore settings.")

@@ -1,0 +1,146 @@
+"""What the command prints: JSON where asked for, tables at a terminal, else plain lines.
+
+Bodies are untrusted: control characters and bidirectional controls are printed as escapes, so that no memory
+can move a terminal's cursor, or end a line.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, date, datetime
+from io import TextIOWrapper
+from itertools import islice
+from typing import TypeVar
+
+from memstore.models import Memory
+
+T = TypeVar("T")
+
+# Together with lone surrogates, which no output could encode.
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNITS = (("year", 31536000), ("month", 2592000), ("day", 86400), ("hour", 3600), ("minute", 60))
+_TABLE_ROWS = 200
+MEMORY_COLUMNS = ("id", "bucket", "written", "state", "body")
+
+
+def printable(text: str) -> str:
+    """Writes what could steer a terminal, and line ends, as Python writes them in strings."""
+    return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def complain(text: str) -> None:
+    """Prints one line on stderr."""
+    print(f"memstore: {printable(text)}", file=sys.stderr)
+
+
+def age(moment: datetime) -> str:
+    """Tells how long ago, in words, as the note of a recall does."""
+    seconds = (datetime.now(UTC) - moment).total_seconds()
+    for unit, length in _UNITS:
+        if number := int(seconds // length):
+            return f"{number} {unit}{'s' if number > 1 else ''} ago"
+    return "just now"
+
+
+def memory_cells(memory: Memory, pretty: bool) -> tuple[str, ...]:
+    """Gives the cells of `MEMORY_COLUMNS`; at a terminal, the id's beginning is enough to name it by."""
+    state = "live" if memory.live else "superseded"
+    if pretty:
+        return str(memory.id)[:8], memory.bucket, age(memory.inserted_at), state, memory.body
+    return str(memory.id), memory.bucket, memory.inserted_at.isoformat(), state, memory.body
+
+
+class Output:
+    """The standard output of one run.
+
+    Args:
+        as_json: Print JSON, one document a line.
+    """
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+        self.pretty = not as_json and sys.stdout.isatty()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
+
+    def records(
+        self,
+        records: Iterable[T],
+        cells: Callable[[T, bool], Sequence[str]],
+        columns: Sequence[str] = (),
+        document: Callable[[T], object] = lambda record: record,
+    ) -> None:
+        """Prints records as they come, so that any number of them takes little memory.
+
+        Args:
+            records: What to print.
+            cells: Makes the texts of one, for a terminal or not.
+            columns: The heads of a terminal's table.
+            document: Makes what JSON shows of one.
+        """
+        if self.pretty:
+            rows = (cells(record, True) for record in records)
+            while some := list(islice(rows, _TABLE_ROWS)):
+                self._table(some, columns)
+                columns = ["" for _ in columns]
+        else:
+            for record in records:
+                if self.as_json:
+                    self._document(document(record))
+                else:
+                    print("\t".join(map(printable, cells(record, False))))
+
+    def memories(self, memories: Iterable[Memory]) -> None:
+        """Prints a list of memories."""
+        self.records(memories, memory_cells, MEMORY_COLUMNS, asdict)
+
+    def memory(self, memory: Memory, done: str) -> None:
+        """Prints the id and body of a memory, and at a terminal what was done with it."""
+        start = (f"{done} ",) if self.pretty else ()
+        self.records([memory], lambda each, _: (*start, str(each.id), each.body), document=asdict)
+
+    def facts(self, facts: Mapping[str, object]) -> None:
+        """Prints one object: a line a value, leaving out what is absent."""
+        if self.as_json:
+            self._document(facts)
+            return
+        present = [(name, _text(value)) for name, value in facts.items() if value is not None]
+        self.records(present, lambda fact, _: fact)
+
+    def remark(self, text: str) -> None:
+        """Tells a person at a terminal why nothing was printed."""
+        if self.pretty:
+            print(text)
+
+    def _document(self, document: object) -> None:
+        text = json.dumps(document, ensure_ascii=False, default=_text)
+        print(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+
+    def _table(self, rows: Sequence[Sequence[str]], columns: Sequence[str]) -> None:
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, pad_edge=False, show_header=any(columns), header_style="dim")
+        heads = columns or [""] * len(rows[0])
+        for head in heads[:-1]:
+            table.add_column(head, no_wrap=True)
+        table.add_column(heads[-1], overflow="fold")
+        for row in rows:
+            # As Text, so that nothing in it is taken for markup.
+            table.add_row(*(Text(printable(cell)) for cell in row))
+        Console(highlight=False).print(table)
+
+
+def _text(value: object) -> str:
+    match value:
+        case bool():
+            return str(value).lower()
+        case date():
+            return value.isoformat()
+        case list() | tuple() | dict():
+            return json.dumps(value, ensure_ascii=False)
+    return str(value)
