@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'42f9cf9de337e91c59031bfb78fbf400bb40366242ff8caefb4cd3d2aa140316',
+'27fa1f609d174c338ff770dc153de3ed64c115fb40ddedc074a96a44096900bb',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

@@ -70,11 +70,13 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/erase_evidence.sql
 \ir internal/lock_claim.sql
 \ir internal/lock_steward.sql
+\ir internal/lock_user.sql
 \ir internal/maximum_open_challenges.sql
 \ir internal/refresh_statuses.sql
 \ir internal/to_record.sql
 \ir internal/write_correction.sql
 \ir internal/write_record.sql
+\ir internal/write_user.sql
 \ir triggers/memories_chain.sql
 \ir triggers/memories_complete.sql
 \ir triggers/memories_count.sql

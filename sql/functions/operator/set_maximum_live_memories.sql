@@ -22,25 +22,10 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_user memstore.users;
+  v_user memstore.users := memstore.lock_user(set_maximum_live_memories.user_id);
 begin
-  select u.*
-  into v_user
-  from memstore.users u
-  where u.id = set_maximum_live_memories.user_id
-  and u.erased_at is null
-  for no key update;
-  if not found then
-    perform memstore.refuse('actor_unknown', 'user_id');
-  end if;
   v_user.maximum_live_memories := set_maximum_live_memories.maximum_live_memories;
-  if not memstore.users_obey(v_user) then
-    perform memstore.refuse_row('users', memstore.users_broken(v_user));
-  end if;
-
-  update memstore.users u
-  set maximum_live_memories = v_user.maximum_live_memories
-  where u.id = v_user.id;
+  perform memstore.write_user(v_user);
 end
 $$;
 

@@ -1,0 +1,18 @@
+-- Writes what an operator decides of an account.
+create or replace function memstore.write_user(candidate memstore.users)
+returns void
+language plpgsql
+volatile
+security invoker
+as $$
+begin
+  if not memstore.users_obey(candidate) then
+    perform memstore.refuse_row('users', memstore.users_broken(candidate));
+  end if;
+  update memstore.users u
+  set steward = candidate.steward, maximum_live_memories = candidate.maximum_live_memories
+  where u.id = candidate.id;
+end
+$$;
+
+comment on function memstore.write_user(memstore.users) is 'Writes what an operator decides of an account.';
