@@ -6,7 +6,9 @@ language sql
 immutable strict parallel safe
 security invoker
 as $$
-  select pg_catalog.jsonb_agg(e.item || '{"ref": "[erased]", "digest": "[erased]"}' order by e.position)
+  select pg_catalog.jsonb_agg(
+    pg_catalog.jsonb_build_object('kind', e.item -> 'kind', 'ref', '[erased]', 'digest', '[erased]') order by e.position
+  )
   from pg_catalog.jsonb_array_elements(evidence_refs) with ordinality e (item, position)
 $$;
 

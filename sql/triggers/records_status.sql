@@ -22,14 +22,6 @@ begin
   where n.role = 'challenge'
   and not exists (select from memstore.memory_admissions r where r.challenge_id = n.id);
 
-  if exists (
-    select
-    from (select distinct n.user_id from new_records n where n.role = 'challenge') a
-    where (select count(*) from memstore.open_challenges o where o.user_id = a.user_id) > memstore.maximum_open_challenges()
-  ) then
-    perform memstore.refuse('quota_reached', 'actor');
-  end if;
-
   with closed as (
     delete from memstore.open_challenges o
     using new_records n
@@ -40,6 +32,14 @@ begin
   select array_agg(distinct c.user_id), array_agg(distinct c.memory_id)
   into v_authors, v_claims
   from closed c;
+
+  if exists (
+    select
+    from (select distinct n.user_id from new_records n where n.role = 'challenge') a
+    where (select count(*) from memstore.open_challenges o where o.user_id = a.user_id) > memstore.maximum_open_challenges()
+  ) then
+    perform memstore.refuse('quota_reached', 'actor');
+  end if;
 
   select
     array_agg(distinct n.user_id) filter (where n.role = 'challenge' and n.evidence_refs is not null) || v_authors,

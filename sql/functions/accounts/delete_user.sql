@@ -26,8 +26,15 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_accounts uuid[] := memstore.chain_accounts(delete_user.actor);
   v_deleted bigint;
 begin
+  perform 1
+  from memstore.users u
+  where u.id = any (v_accounts)
+  and u.id < delete_user.actor
+  order by u.id
+  for no key update;
   perform 1
   from memstore.users u
   where u.id = delete_user.actor
@@ -38,10 +45,35 @@ begin
   end if;
 
   perform 1
+  from memstore.users u
+  where u.id = any (v_accounts)
+  and u.id > delete_user.actor
+  order by u.id
+  for no key update;
+
+  perform 1
   from memstore.memories m
-  where m.user_id = delete_user.actor
+  where m.id = any (
+    array(
+      select unnest(array[o.id, o.superseded_by_id])
+      from memstore.memories o
+      where o.user_id = delete_user.actor
+    )
+    || array(
+      select p.id
+      from memstore.memories o
+      join memstore.memories p on p.superseded_by_id = o.id
+      where o.user_id = delete_user.actor
+    )
+  )
   order by m.id
   for update;
+  -- Its records go with their claims, so whoever deletes one of these waits here, and not at the records.
+  perform 1
+  from memstore.memories m
+  where m.id = any (array(select r.memory_id from memstore.memory_admissions r where r.user_id = delete_user.actor))
+  order by m.id
+  for key share;
 
   -- Step by step down the chain, as the chain's guard has it, until the target belongs to somebody else.
   loop

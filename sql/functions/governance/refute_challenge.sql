@@ -36,7 +36,11 @@ begin
   into v_memory_id
   from memstore.memory_admissions r
   where r.id = refute_challenge.challenge_id
-  and r.role = 'challenge'
+  and r.role = 'challenge';
+  -- The claim first, as its deletion has it: the challenge goes only with it.
+  perform 1
+  from memstore.memories m
+  where m.id = v_memory_id
   for key share;
   if not found then
     perform memstore.refuse('challenge_not_found', 'challenge_id');

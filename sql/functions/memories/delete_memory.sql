@@ -28,9 +28,18 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_user memstore.users := memstore.lock_memories(delete_memory.actor, array[delete_memory.id]);
+  v_accounts uuid[] := memstore.chain_accounts(delete_memory.actor, delete_memory.id);
+  v_user memstore.users;
   v_memory memstore.memory;
 begin
+  perform 1
+  from memstore.users u
+  where u.id = delete_memory.actor
+  or u.id = any (v_accounts)
+  order by u.id
+  for no key update;
+  v_user := memstore.lock_actor(delete_memory.actor);
+
   perform 1
   from memstore.memories m
   where m.id = delete_memory.id
@@ -41,8 +50,14 @@ begin
 
   perform 1
   from memstore.memories m
-  where m.id = delete_memory.id
-  or m.superseded_by_id = delete_memory.id
+  where m.id = any (
+    array(
+      select unnest(array[t.id, t.superseded_by_id])
+      from memstore.memories t
+      where t.id = delete_memory.id
+    )
+    || array(select p.id from memstore.memories p where p.superseded_by_id = delete_memory.id)
+  )
   order by m.id
   for update;
 

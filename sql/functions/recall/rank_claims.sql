@@ -70,11 +70,18 @@ begin
   hits as materialized (
     select m.id, t.language, t.lexeme
     from turn t
-    join memstore.memories m on m.language = t.language and m.search_vector @@ t.term
+    -- OFFSET keeps the words with the index on them; as a join they become a scan of all claims.
+    cross join lateral (
+      select c.id
+      from memstore.memories c
+      where c.search_vector @@ t.term
+      and c.language = t.language
+      and c.bucket = 'system'
+      and c.superseded_at is null
+      and not c.promoted
+      offset 0
+    ) m
     join memstore.claim_statuses s on s.memory_id = m.id and s.status = 'admitted'
-    where m.bucket = 'system'
-    and m.superseded_at is null
-    and not m.promoted
   ),
   weights as materialized (
     select
