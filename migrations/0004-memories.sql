@@ -28,9 +28,7 @@ create table memstore.memories (
   search_vector tsvector generated always as (pg_catalog.array_to_tsvector(memstore.lexemes(language, body))) stored,
   constraint memories_pkey primary key (id),
   constraint memories_user_id_fkey foreign key (user_id) references memstore.users (id),
-  -- Deferred: the trigger that notes a new model fires after the row is there.
-  constraint memories_embedding_model_fkey
-    foreign key (embedding_model) references memstore.embedding_models (name) deferrable initially deferred,
+  constraint memories_embedding_model_fkey foreign key (embedding_model) references memstore.embedding_models (name),
   constraint memories_superseded_by_id_fkey
     foreign key (superseded_by_id) references memstore.memories (id) on delete set null,
   constraint memories_user_id_shape check (user_id is not null),

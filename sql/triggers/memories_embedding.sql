@@ -1,5 +1,6 @@
 -- One number of dimensions for each embedding model, whoever writes. AFTER, because a BEFORE UPDATE trigger would
--- have the generated columns computed anew.
+-- have the generated columns computed anew. Triggers fire in the order of their names: the capital has these note a
+-- new model before the foreign key (RI_…) asks for it.
 create or replace function memstore.hold_embedding_dimensions()
 returns trigger
 language plpgsql
@@ -15,13 +16,13 @@ $$;
 
 comment on function memstore.hold_embedding_dimensions() is 'Trigger: holds the dimensions of a model''s embeddings.';
 
-create or replace trigger memories_embedding_insert
+create or replace trigger "Memories_embedding_insert"
 after insert on memstore.memories
 for each row
 when (new.embedding_model is not null)
 execute function memstore.hold_embedding_dimensions();
 
-create or replace trigger memories_embedding_update
+create or replace trigger "Memories_embedding_update"
 after update of embedding, embedding_model on memstore.memories
 for each row
 when (new.embedding_model is not null)
