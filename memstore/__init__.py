@@ -3,39 +3,44 @@
 `Store` and `AsyncStore` call the functions of the database; `memstore.errors` has what they refuse.
 """
 
-from memstore.aio import AsyncStore
-from memstore.errors import (
-    AccessDenied,
-    ActorUnknown,
-    ChallengeNotFound,
-    IdTaken,
-    InvalidMemory,
-    InvalidValue,
-    MemoryIsImmutable,
-    MemoryNotFound,
-    MemstoreError,
-    MigrationRefused,
-    NotSupersedable,
-    QuotaReached,
-    RecordIsImmutable,
-    RecordTargetNotFound,
-    SchemaOutdated,
-    StanceRequired,
-    StewardRequired,
-    StoreUnavailable,
-)
-from memstore.models import (
-    AdmissionRecord,
-    Claim,
-    Evidence,
-    Memory,
-    RankedMemory,
-    Recall,
-    Rule,
-    Settings,
-    Violation,
-)
-from memstore.store import Store
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memstore.aio import AsyncStore
+    from memstore.embedders import Embedder
+    from memstore.errors import (
+        AccessDenied,
+        ActorUnknown,
+        ChallengeNotFound,
+        IdTaken,
+        InvalidMemory,
+        InvalidValue,
+        MemoryIsImmutable,
+        MemoryNotFound,
+        MemstoreError,
+        MigrationRefused,
+        NotSupersedable,
+        QuotaReached,
+        RecordIsImmutable,
+        RecordTargetNotFound,
+        SchemaOutdated,
+        StanceRequired,
+        StewardRequired,
+        StoreUnavailable,
+    )
+    from memstore.models import (
+        AdmissionRecord,
+        Claim,
+        Evidence,
+        Memory,
+        RankedMemory,
+        Recall,
+        Rule,
+        Settings,
+        Violation,
+    )
+    from memstore.store import Store
 
 __all__ = [
     "AccessDenied",
@@ -44,6 +49,7 @@ __all__ = [
     "AsyncStore",
     "ChallengeNotFound",
     "Claim",
+    "Embedder",
     "Evidence",
     "IdTaken",
     "InvalidMemory",
@@ -68,3 +74,22 @@ __all__ = [
     "StoreUnavailable",
     "Violation",
 ]
+
+# Each imports only what is before it.
+_MODULES = ("models", "errors", "embedders", "store", "aio")
+
+if not TYPE_CHECKING:  # a type checker would take any name for one that is here
+
+    def __getattr__(name: str) -> object:
+        """Imports a name of this package when it is first used: psycopg takes a while to load."""
+        if name in _MODULES:
+            return import_module(f"memstore.{name}")
+        if name in __all__:
+            for module in _MODULES:
+                found = getattr(import_module(f"memstore.{module}"), name, None)
+                if found is not None:
+                    return globals().setdefault(name, found)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *_MODULES, *__all__})

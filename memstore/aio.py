@@ -1,19 +1,21 @@
 """The store, for asynchronous code."""
 
-from collections.abc import Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
 from weakref import WeakSet
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
+from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg_pool import AsyncConnectionPool
 
 from memstore import calls, wire
-from memstore.errors import StoreUnavailable, translate
-from memstore.store import describe
+from memstore.embedders import Embedder
+from memstore.errors import InvalidValue, StoreUnavailable, translate
+from memstore.store import describe, without_embedding
 from memstore.wire import Call
 
 P = ParamSpec("P")
@@ -39,22 +41,31 @@ def _method(call: Callable[P, Call[T]]) -> "Callable[Concatenate[AsyncStore, P],
 class AsyncStore:
     """`memstore.Store` for asyncio: the same methods, to be awaited, on psycopg's asynchronous sources.
 
-    With a connection string its pool belongs to the event loop of the first call.
+    With a connection string its pool belongs to the event loop of the first call. An embedder's coroutine
+    function is awaited on the loop; any other function works in a thread.
     """
 
-    def __init__(self, source: AsyncConnection[object] | AsyncPool | str, *, timeout: float = 5.0) -> None:
+    def __init__(
+        self,
+        source: AsyncConnection[object] | AsyncPool | str,
+        *,
+        timeout: float = 5.0,
+        embedder: Embedder | None = None,
+    ) -> None:
         """Makes a store; nothing is connected yet.
 
         Args:
             source: A connection, a pool, or a connection string.
             timeout: With a connection string: how many seconds to wait for a connection. A `connect_timeout`
                 in the string takes precedence while one is being made.
+            embedder: What embeds memories and turns.
 
         Raises:
             ValueError: libpq can't read the connection string.
             TypeError: The source is none of the three.
         """
         self._source: AsyncConnection[object] | AsyncPool
+        self._embedder = embedder
         self._own: AsyncConnectionPool | None = None
         self._fits = False
         if isinstance(source, str):
@@ -92,13 +103,34 @@ class AsyncStore:
             MemstoreError: The store refuses, or can't be reached.
             psycopg.Error: A conflict or a timeout, or the caller's transaction had failed before.
         """
+        if self._embedder is None or not (texts := call.texts()):
+            return await self._send(call)
+        model = self._embedder.model
+        embedded = None
+        try:
+            embedded = call.with_embeddings(model, await self._embedder.within_limit_async(texts))
+        except Exception as error:
+            without_embedding(call, model, error)
+        if embedded is None:
+            return await self._send(call)
+        if call.about == "query":
+            return await self._send(embedded)
+        try:
+            return await self._send(embedded, undo=True)
+        except InvalidValue as refusal:
+            refused = refusal
+        answer = await self._send(call)
+        without_embedding(call, model, refused)
+        return answer
+
+    async def _send(self, call: Call[T], undo: bool = False) -> T:
         earlier = True
         try:
             await self._finish_earlier()
             earlier = False
             if not self._fits:
                 await self._look()
-            async with self._connection() as connection:
+            async with self._connection() as connection, _undone(connection) if undo else nullcontext():
                 return await _fetch(connection, call)
         except (psycopg.Error, UnicodeError) as error:
             refusal = translate(error)
@@ -172,6 +204,19 @@ class AsyncStore:
     import_memories = _method(calls.import_memories)
     grant_api = _method(calls.grant_api)
     revoke_api = _method(calls.revoke_api)
+
+
+@asynccontextmanager
+async def _undone(connection: AsyncConnection[object]) -> AsyncIterator[None]:
+    """Leaves a transaction as it was before the statement that failed in it."""
+    status = connection.info.transaction_status
+    async with connection.transaction() if status == TransactionStatus.INTRANS else nullcontext():
+        try:
+            yield
+        except psycopg.Error:
+            if status == TransactionStatus.IDLE:
+                await connection.rollback()
+            raise
 
 
 async def _fetch(connection: AsyncConnection[object], call: Call[T]) -> T:

@@ -12,20 +12,21 @@ import json
 import re
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from yoyo import read_migrations
-from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
-from yoyo.connections import DatabaseURI
 
-__all__ = ["digest_sql", "load_code", "migrate", "migrations_dir", "sql_dir"]
+# yoyo is imported where it is needed: it takes a while to load.
+if TYPE_CHECKING:
+    from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
+
+__all__ = ["checksums", "digest_sql", "load_code", "migrate", "migrations_dir", "sql_dir"]
 
 # Also in sql/install.sql: whoever migrates waits for whoever does.
 _LOCK = 7310603183541
 
-# Also in sql/install.sql: what the names in sql/ mean, and how the rules read that are compiled from constraints.
+# Also in sql/install.sql: what the names in sql/ mean, and how the rules read that are compiled from checks.
 _PINNED = {
     "search_path": "pg_catalog, pg_temp",
     "standard_conforming_strings": "on",
@@ -80,13 +81,19 @@ def _migration_checksums() -> dict[str, str]:
     return {p.stem: hashlib.sha256(p.read_bytes()).hexdigest() for p in _migration_files()}
 
 
+def checksums() -> dict[str, str]:
+    """What this package installs, by name, as ``memstore.deployment`` has it; the code layer's is ``sql``."""
+    return {**_migration_checksums(), "sql": _code_checksum()}
+
+
 def digest_sql() -> str:
     """What ``sql/digest.sql`` has to say: the checksums of the code layer and of the migrations."""
-    migrations = json.dumps(_migration_checksums(), indent=2)
+    migrations = checksums()
+    code = migrations.pop("sql")
     return (
         "-- Written by: python -m memstore.schema. A test holds it true.\n"
         "do $$\nbegin\n"
-        f"  perform memstore.record_deployment(\n'{_code_checksum()}',\n'{migrations}'\n);\n"
+        f"  perform memstore.record_deployment(\n'{code}',\n'{json.dumps(migrations, indent=2)}'\n);\n"
         "end\n$$;\n"
     )
 
@@ -109,15 +116,25 @@ def load_code(connection: _Connection) -> None:
         for name in _code_files():
             # Without parameters, so that a % in the text is only a %.
             cursor.execute((sql_dir() / name).read_text(encoding="utf-8"))
-        cursor.execute(
-            "select memstore.record_deployment(%s, %s::jsonb)",
-            (_code_checksum(), json.dumps(_migration_checksums())),
-        )
+        migrations = checksums()
+        code = migrations.pop("sql")
+        record = "select memstore.record_deployment(%s, %s::jsonb)"
+        cursor.execute(record, (code, json.dumps(migrations)))
         for setting, value in before.items():
             cursor.execute(_PIN, (setting, setting, value))
 
 
+def read_migrations() -> Any:
+    """This package's migrations, as yoyo reads them."""
+    from yoyo import read_migrations
+
+    return read_migrations(str(migrations_dir()))
+
+
 def _backend(conninfo: str) -> PostgresqlPsycopgBackend:
+    from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
+    from yoyo.connections import DatabaseURI
+
     parameters = {**conninfo_to_dict(conninfo), "schema": "memstore", "client_encoding": "utf8"}
     database = parameters.pop("dbname", None)
     return PostgresqlPsycopgBackend(
@@ -148,11 +165,11 @@ def migrate(conninfo: str) -> list[str]:
         with guard.transaction(force_rollback=True):
             guard.execute(lock)
             connection.execute((sql_dir() / "yoyo.sql").read_bytes())
-            checksums = json.dumps(_migration_checksums())
+            ours = json.dumps(_migration_checksums())
             check = "select to_regprocedure('memstore.check_deployment(jsonb)') is not null"
             if connection.execute(check).fetchone() == (True,):
-                connection.execute("select memstore.check_deployment(%s::jsonb)", [checksums])
-            missing = backend.to_apply(read_migrations(str(migrations_dir())))
+                connection.execute("select memstore.check_deployment(%s::jsonb)", [ours])
+            missing = backend.to_apply(read_migrations())
             backend.apply_migrations_only(missing)
             with connection.transaction():
                 load_code(connection)

@@ -1,24 +1,29 @@
 """The store, for synchronous code."""
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from inspect import Parameter, signature
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar, get_args
+from typing import Concatenate, Final, ParamSpec, Protocol, Self, TypeVar, get_args
 from weakref import WeakSet
 
 import psycopg
 from psycopg import Connection, Cursor
+from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg_pool import ConnectionPool
 
 from memstore import calls, wire
-from memstore.errors import StoreUnavailable, translate
+from memstore.embedders import Embedder
+from memstore.errors import InvalidValue, MemstoreError, StoreUnavailable, translate
 from memstore.wire import Call
 
 P = ParamSpec("P")
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., object])
+
+_logger: Final = logging.getLogger("memstore")
 
 # Connections whose schema was looked at: an application may make a store for each of a pool's transactions.
 _fitting: WeakSet[Connection[object]] = WeakSet()
@@ -77,21 +82,35 @@ class Store:
 
     The first call looks whether the schema fits, and raises `SchemaOutdated` where it doesn't. Threads can
     share a store as far as they can share its source.
+
+    A store with an embedder has it embed what is written and what is recalled for, once a call, unless the
+    caller gives an embedding. No call fails for that: where the embedder fails or takes too long, and where
+    the database refuses its embedding, a warning is logged, the memory is written without an embedding, and
+    the turn is ranked by its words. `memstore.embedders.fill` makes up for it. So that a refusal leaves the
+    caller's transaction as it was, a write in one, with an embedding of the embedder's, has a savepoint.
     """
 
-    def __init__(self, source: Connection[object] | Pool | str, *, timeout: float = 5.0) -> None:
+    def __init__(
+        self,
+        source: Connection[object] | Pool | str,
+        *,
+        timeout: float = 5.0,
+        embedder: Embedder | None = None,
+    ) -> None:
         """Makes a store; nothing is connected yet.
 
         Args:
             source: A connection, a pool, or a connection string.
             timeout: With a connection string: how many seconds to wait for a connection. A `connect_timeout`
                 in the string takes precedence while one is being made.
+            embedder: What embeds memories and turns.
 
         Raises:
             ValueError: libpq can't read the connection string.
             TypeError: The source is none of the three.
         """
         self._source: Connection[object] | Pool
+        self._embedder = embedder
         self._own: ConnectionPool | None = None
         self._fits = False
         if isinstance(source, str):
@@ -129,13 +148,35 @@ class Store:
             MemstoreError: The store refuses, or can't be reached.
             psycopg.Error: A conflict or a timeout, or the caller's transaction had failed before.
         """
+        if self._embedder is None or not (texts := call.texts()):
+            return self._send(call)
+        model = self._embedder.model
+        embedded = None
+        try:
+            embedded = call.with_embeddings(model, self._embedder.within_limit(texts))
+        except Exception as error:
+            without_embedding(call, model, error)
+        if embedded is None:  # sent out here: the context of a refusal would show the embedder's exception
+            return self._send(call)
+        if call.about == "query":  # a turn isn't refused for its embedding
+            return self._send(embedded)
+        try:
+            return self._send(embedded, undo=True)
+        except InvalidValue as refusal:
+            refused = refusal
+        # Where that wasn't for the embedding, the caller gets the refusal of what he gave himself.
+        answer = self._send(call)
+        without_embedding(call, model, refused)
+        return answer
+
+    def _send(self, call: Call[T], undo: bool = False) -> T:
         earlier = True
         try:
             self._finish_earlier()
             earlier = False
             if not self._fits:
                 self._look()
-            with self._connection() as connection:
+            with self._connection() as connection, _undone(connection) if undo else nullcontext():
                 return _fetch(connection, call)
         except (psycopg.Error, UnicodeError) as error:
             refusal = translate(error)
@@ -210,6 +251,25 @@ class Store:
     import_memories = _method(calls.import_memories)
     grant_api = _method(calls.grant_api)
     revoke_api = _method(calls.revoke_api)
+
+
+def without_embedding(call: Call[T], model: str, error: Exception) -> None:
+    """Logs why a call goes without an embedding, by the error's name alone: its words may be a text's."""
+    reason = error.name if isinstance(error, MemstoreError) else type(error).__name__
+    _logger.warning("%s goes without an embedding by %s: %s", call.function, model, reason)
+
+
+@contextmanager
+def _undone(connection: Connection[object]) -> Iterator[None]:
+    """Leaves a transaction as it was before the statement that failed in it."""
+    status = connection.info.transaction_status
+    with connection.transaction() if status == TransactionStatus.INTRANS else nullcontext():
+        try:
+            yield
+        except psycopg.Error:
+            if status == TransactionStatus.IDLE:
+                connection.rollback()
+            raise
 
 
 def _fetch(connection: Connection[object], call: Call[T]) -> T:

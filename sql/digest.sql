@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'55d60ee165ce9dceebc5b4288ecc319359455766ce20c179aca7d453fa5432a1',
+'0b8f65d6a616603e65dd7ec545d15bac5c38bac217e280c9c94b5e6267179ee4',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

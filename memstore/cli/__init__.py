@@ -2,6 +2,8 @@
 
 import sys
 
+MORE_PACKAGES = "the command needs more packages: pip install 'pg-memstore[cli]'"
+
 
 def main() -> None:
     """Runs the command."""
@@ -10,7 +12,7 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
-        sys.exit("memstore: the command needs more packages: pip install 'pg-memstore[cli]'")
+        sys.exit(f"memstore: {MORE_PACKAGES}")
     except KeyboardInterrupt:
         sys.exit(130)
     app(prog_name="memstore")

@@ -7,8 +7,9 @@ from typing import Any
 import psycopg
 from psycopg import errors as driver
 
-from memstore.cli.session import installed, shipped
+from memstore.cli.session import installed
 from memstore.errors import MemstoreError
+from memstore.schema import checksums
 from memstore.store import Store
 
 _MIGRATE = "Run memstore migrate."
@@ -45,8 +46,9 @@ def check_database(connection: psycopg.Connection[Any]) -> Iterator[Check]:
     else:
         yield _check_migrations(there or {})
         code = (there or {}).get("sql")
-        found = "as in this package" if code == shipped()["sql"] else "another version" if code else "absent"
-        yield _check("functions", code == shipped()["sql"], found, _MIGRATE)
+        ours = checksums()["sql"]
+        found = "as in this package" if code == ours else "another version" if code else "absent"
+        yield _check("functions", code == ours, found, _MIGRATE)
     yield _check_api(connection)
 
 
@@ -59,7 +61,7 @@ def _version(number: int) -> str:
 
 
 def _check_migrations(there: dict[str, str | None]) -> Check:
-    ours = {name: checksum for name, checksum in shipped().items() if name != "sql"}
+    ours = {name: checksum for name, checksum in checksums().items() if name != "sql"}
     theirs = {name: checksum for name, checksum in there.items() if name != "sql"}
     if unknown := sorted(theirs.keys() - ours):
         return Check(

@@ -2,27 +2,28 @@
 
 import inspect
 import os
-import shutil
-import signal
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields
+from datetime import date, datetime
 from itertools import islice
 from pathlib import Path
-from typing import IO, Annotated, Any, Concatenate, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 import typer
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.rows import dict_row
 
+from memstore.cli.failures import REFUSED, UNREACHABLE, Commands, UsageError, tell
 from memstore.cli.output import complain, printable
-from memstore.cli.session import REFUSED, UNREACHABLE, Commands, Session, UsageError, tell
-from memstore.models import Memory, Recall, Settings
+from memstore.models import AdmissionRecord, Evidence, Recall, Settings
+
+# Help texts and completion don't wait for psycopg.
+if TYPE_CHECKING:
+    from memstore.cli.session import Session
 
 P = ParamSpec("P")
+T = TypeVar("T")
 
 app = typer.Typer(
     cls=Commands,
@@ -31,6 +32,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     invoke_without_command=True,
 )
+
+_IMPORT_PATIENCE = 600.0  # seconds that embedding a batch may take: who imports waits anyway
 
 # What every command takes, before or behind its name.
 DatabaseUrl = Annotated[
@@ -63,6 +66,27 @@ Source = Annotated[str | None, typer.Option(metavar="NAME", help="Which work tau
 Language = Annotated[
     str | None, typer.Option(metavar="NAME", help="How its words are read, such as english or simple.")
 ]
+Ground = Annotated[str, typer.Argument(metavar="GROUND", help="Why; - reads it from standard input.")]
+ClaimId = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", help="The claim's id; its first characters do for its author and for stewards."
+    ),
+]
+EvidenceRefs = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KIND:REF@DIGEST",
+        help="A receipt, memory or url, with its digest behind the last @; or a JSON object with"
+        " kind, ref and digest. Repeatable.",
+    ),
+]
+AsOf = Annotated[
+    datetime | None,
+    typer.Option(metavar="DATE", formats=["%Y-%m-%d"], help="For which day it holds; today if left out."),
+]
+Entity = Annotated[str | None, typer.Option(metavar="NAME", help="What it is about.")]
+Limit = Annotated[int | None, typer.Option(metavar="NUMBER", min=1, help="So many at most.")]
 NewId = Annotated[str | None, typer.Option("--id", metavar="UUID", help="Its id: makes a retry safe.")]
 
 
@@ -99,7 +123,7 @@ _SHARED = [
 
 def command(
     *examples: str, name: str | None = None, **settings: Any
-) -> Callable[[Callable[Concatenate[Session, P], None]], Callable[Concatenate[Session, P], None]]:
+) -> "Callable[[Callable[Concatenate[Session, P], None]], Callable[Concatenate[Session, P], None]]":
     """Makes a function a command: its first argument becomes the session, and the shared options are added.
 
     Args:
@@ -109,9 +133,11 @@ def command(
     """
 
     def register(
-        function: Callable[Concatenate[Session, P], None],
-    ) -> Callable[Concatenate[Session, P], None]:
+        function: "Callable[Concatenate[Session, P], None]",
+    ) -> "Callable[Concatenate[Session, P], None]":
         def run(ctx: typer.Context, **arguments: Any) -> None:
+            from memstore.cli.session import Session
+
             own = [arguments.pop(shared.name) for shared in _SHARED]
             with Session(*(mine or before for mine, before in zip(own, ctx.obj, strict=True))) as session:
                 function(session, **arguments)  # type: ignore[call-arg]
@@ -149,7 +175,7 @@ def _read(text: str) -> str:
     "git log -1 --format=%s | memstore remember - --bucket learned --source 'git log'",
 )
 def remember(
-    session: Session,
+    session: "Session",
     text: Text,
     bucket: Bucket = "user",
     source: Source = None,
@@ -166,35 +192,50 @@ def remember(
 
 @command("memstore correct 6f1d2a90 'I use pnpm 9, not npm.'")
 def correct(
-    session: Session,
+    session: "Session",
     id: Id,
     text: Text,
     bucket: Bucket = None,
     source: Source = None,
     language: Language = None,
+    evidence: EvidenceRefs = None,
+    entity: Entity = None,
+    as_of: AsOf = None,
     new_id: NewId = None,
 ) -> None:
-    """Correct a memory: a new one supersedes it."""
+    """Correct a memory: a new one supersedes it.
+
+    A claim's correction needs evidence of its own. A steward's answers all open challenges.
+    """
     body = _read(text)
     actor, target = session.find(id)
     memory = session.store.supersede_memory(
-        actor, target, body, bucket=bucket, source_ref=source, language=language, id=new_id
+        actor,
+        target,
+        body,
+        bucket=bucket,
+        source_ref=source,
+        language=language,
+        entity=entity,
+        as_of=_day(as_of),
+        evidence_refs=_evidence(evidence),
+        id=new_id,
     )
     session.out.memory(memory, "corrected")
 
 
 @command("memstore forget 6f1d2a90")
-def forget(session: Session, id: Id) -> None:
+def forget(session: "Session", id: Id) -> None:
     """Forget a memory: it is deleted, for good."""
     session.out.memory(session.store.delete_memory(*session.find(id)), "forgot")
 
 
 @command("memstore list", "memstore list --all --json | jq -r .body", name="list")
 def list_(
-    session: Session,
+    session: "Session",
     bucket: Bucket = None,
     superseded: Annotated[bool, typer.Option("--all", help="Also those that were superseded.")] = False,
-    limit: Annotated[int | None, typer.Option(metavar="NUMBER", min=1, help="So many at most.")] = None,
+    limit: Limit = None,
     after: Annotated[
         str | None, typer.Option(metavar="ID", help="Only those that this memory comes before.")
     ] = None,
@@ -207,35 +248,44 @@ def list_(
     memories = (
         session.memories(actor, bucket=bucket, superseded=superseded, after=start) if actor else iter(())
     )
-    last: list[Memory] = []
-
-    def shown() -> Iterator[Memory]:
-        for memory in islice(memories, limit):
-            last[:] = [memory]
-            yield memory
-
-    session.out.memories(shown())
-    if not last:
+    last = _first(memories, limit, session.out.memories)
+    if last is None:
         session.out.remark("There are no memories.")
     elif next(memories, None):
-        complain(f"There are more: go on with --after {last[0].id}")
+        complain(f"There are more: go on with --after {last.id}")
+
+
+def _first(found: Iterator[T], limit: int | None, show: Callable[[Iterator[T]], None]) -> T | None:
+    """Shows so many at most, and gives the last one shown."""
+    last: list[T] = []
+
+    def shown() -> Iterator[T]:
+        for each in islice(found, limit):
+            last[:] = [each]
+            yield each
+
+    show(shown())
+    return last[0] if last else None
 
 
 @command("memstore show 6f1d2a90")
-def show(session: Session, id: Id) -> None:
-    """Show all of one memory."""
-    session.out.facts(asdict(session.store.get_memory(*session.find(id))))
+def show(session: "Session", id: Id) -> None:
+    """Show all of one memory, and of a claim its status."""
+    actor, found = session.find(id)
+    memory = session.store.get_memory(actor, found)
+    status = session.store.memory_status(actor, found) if memory.bucket == "system" else None
+    session.out.facts({**asdict(memory), "status": status})
 
 
 @command("memstore history 6f1d2a90")
-def history(session: Session, id: Id) -> None:
-    """Show what a memory superseded and what superseded it, oldest first."""
+def history(session: "Session", id: Id) -> None:
+    """Show what superseded what, oldest first."""
     session.out.memories(session.store.memory_history(*session.find(id)))
 
 
 @command("memstore recall 'Install the dependencies.'", "memstore recall - --max 3 --json < turn.txt")
 def recall(
-    session: Session,
+    session: "Session",
     turn: Text,
     maximum: Annotated[
         int | None, typer.Option("--max", metavar="NUMBER", help="So many memories at most.")
@@ -266,7 +316,7 @@ def recall(
     name="import",
 )
 def import_(
-    session: Session,
+    session: "Session",
     file: Annotated[
         typer.FileBinaryRead, typer.Argument(metavar="FILE", help="JSON Lines; - reads standard input.")
     ],
@@ -283,9 +333,10 @@ def import_(
 
     actor = session.writer()
     [(started,)] = session.connection.execute("select clock_timestamp()").fetchall()
-    work = Import(session.store, actor, started)
+    work = Import(session.patient_store(_IMPORT_PATIENCE), actor, started)
     try:
-        with _progress(file) as advance:
+        # Of a pipe the size is 0.
+        with _progress(lambda: os.fstat(file.fileno()).st_size or None, in_bytes=True) as advance:
             for size in work.run(file, batch):
                 advance(size)
     except LineRefused as refused:
@@ -296,26 +347,220 @@ def import_(
 
 
 @contextmanager
-def _progress(file: IO[bytes]) -> Iterator[Callable[[int], None]]:
-    """Shows how many bytes of a file are done, at a terminal."""
+def _progress(total: Callable[[], int | None], in_bytes: bool = False) -> Iterator[Callable[[int], None]]:
+    """Shows how much is done, at a terminal."""
     if not sys.stderr.isatty():
-        yield lambda size: None
+        yield lambda amount: None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
-    size = os.fstat(file.fileno()).st_size or None  # a pipe has none
-    bar = Progress(BarColumn(), DownloadColumn(), TimeRemainingColumn(), console=Console(stderr=True))
-    with bar:
-        task = bar.add_task("", total=size)
-        yield lambda size: bar.advance(task, size)
+    done = DownloadColumn() if in_bytes else MofNCompleteColumn()
+    with Progress(BarColumn(), done, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=total())
+        yield lambda amount: bar.advance(task, amount)
+
+
+# Claims: the system bucket, which is shared and governed.
+
+
+def _day(moment: datetime | None) -> date | None:
+    return moment.date() if moment else None
+
+
+def _evidence(given: Sequence[str] | None) -> list[Evidence] | None:
+    return [_piece(each) for each in given] if given else None
+
+
+def _piece(given: str) -> Evidence:
+    if given.startswith("{"):
+        import json
+
+        try:
+            piece: Evidence = json.loads(given)
+            return piece
+        except ValueError:
+            pass
+        raise UsageError("--evidence: what begins with { has to be a JSON object")
+    kind, colon, rest = given.partition(":")
+    ref, at, digest = rest.rpartition("@")
+    if not (colon and at):
+        raise UsageError("--evidence takes KIND:REF@DIGEST, such as url:https://example.org@sha256:5f2c")
+    return {"kind": kind, "ref": ref, "digest": digest}
+
+
+@command(
+    "memstore propose 'pnpm needs --frozen-lockfile in CI.' --slug sys:pnpm-ci --tier glass"
+    " --evidence 'receipt:ci run 118@sha256:5f2c'"
+)
+def propose(
+    session: "Session",
+    text: Text,
+    slug: Annotated[
+        str | None, typer.Option(metavar="sys:NAME", help="What the claim is called; needed.")
+    ] = None,
+    tier: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIER", help="ledger or glass; needed.", autocompletion=lambda: ["ledger", "glass"]
+        ),
+    ] = None,
+    evidence: EvidenceRefs = None,
+    entity: Entity = None,
+    as_of: AsOf = None,
+    source: Source = None,
+    language: Language = None,
+    id: NewId = None,
+) -> None:
+    """Propose a claim to all accounts, with evidence.
+
+    A steward decides on it.
+    """
+    body = _read(text)
+    evidence_refs = _evidence(evidence)
+    memory = session.store.insert_memory(
+        session.writer(),
+        body,
+        bucket="system",
+        source_ref=source,
+        slug=slug,
+        entity=entity,
+        tier=tier,
+        as_of=_day(as_of) or date.today(),
+        admission="candidate",
+        evidence_refs=evidence_refs,
+        language=language,
+        id=id,
+    )
+    session.out.memory(memory, "proposed")
+
+
+@command("memstore claims --status candidate", "memstore claims --json | jq -r .memory.body")
+def claims(
+    session: "Session",
+    status: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STATUS",
+            help="Only the candidate, admitted, rejected or suspended ones.",
+            autocompletion=lambda: ["candidate", "admitted", "rejected", "suspended"],
+        ),
+    ] = None,
+    limit: Limit = None,
+    after: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only those that come after this claim.")
+    ] = None,
+) -> None:
+    """List the claims, oldest first; for stewards.
+
+    Each with its status, and how many challenges are open.
+    """
+    actor = session.existing()
+    found = session.claims(actor, status, session.find_claim(actor, after) if after else None)
+    last = _first(found, limit, session.out.claims)
+    if last is None:
+        session.out.remark("There are no claims.")
+    elif next(found, None):
+        complain(f"There are more: go on with --after {last.memory.id}")
+
+
+@command("memstore admit 6f1d2a90 'The run shows it.'")
+def admit(session: "Session", id: ClaimId, ground: Ground) -> None:
+    """Admit a claim, so that it may reach all accounts; for stewards."""
+    _judge(session, id, "admitted", ground)
+
+
+@command("memstore reject 6f1d2a90 'The run shows the opposite.'")
+def reject(session: "Session", id: ClaimId, ground: Ground) -> None:
+    """Reject a claim; for stewards."""
+    _judge(session, id, "rejected", ground)
+
+
+def _judge(session: "Session", id: str, verdict: str, ground: str) -> None:
+    reason = _read(ground)
+    actor = session.existing()
+    claim = session.find_claim(actor, id)
+    _tell_record(session, actor, session.store.record_admission(actor, claim, verdict, reason), verdict)
+
+
+def _tell_record(session: "Session", actor: UUID, record: AdmissionRecord, done: str) -> None:
+    session.out.record(record, done, session.store.memory_status(actor, record.memory_id) or "")
+
+
+@command(
+    "memstore challenge 6f1d2a90-2f9c-4a51-9b43-7d0c5f6a1e08 'It is the default in CI.'"
+    " --evidence url:https://pnpm.io/cli/install@sha256:90ab"
+)
+def challenge(session: "Session", id: ClaimId, ground: Ground, evidence: EvidenceRefs = None) -> None:
+    """Say that a claim is wrong.
+
+    With evidence, that suspends an admitted claim until a steward answers. One account can suspend a quarter
+    of them; its other challenges wait.
+    """
+    reason = _read(ground)
+    evidence_refs = _evidence(evidence)
+    actor = session.writer()
+    claim = session.find_claim(actor, id)
+    record = session.store.challenge_memory(actor, claim, reason, evidence_refs=evidence_refs)
+    _tell_record(session, actor, record, "challenged")
+
+
+@command("memstore refute 0b7c41de 'That page is about another version.'")
+def refute(
+    session: "Session",
+    challenge: Annotated[
+        str, typer.Argument(metavar="ID", help="The challenge's id, or its first characters.")
+    ],
+    ground: Ground,
+) -> None:
+    """Answer a challenge, which closes it; for stewards."""
+    reason = _read(ground)
+    actor = session.existing()
+    record = session.store.refute_challenge(actor, session.find_challenge(actor, challenge), reason)
+    _tell_record(session, actor, record, "refuted")
+
+
+@command("memstore promote 6f1d2a90 pnpm-in-ci --evidence url:https://example.org/pnpm-in-ci@sha256:77d0")
+def promote(
+    session: "Session",
+    id: ClaimId,
+    stance: Annotated[
+        str, typer.Argument(metavar="STANCE", help="The position's id: lowercase words joined by hyphens.")
+    ],
+    evidence: EvidenceRefs = None,
+    entity: Entity = None,
+    as_of: AsOf = None,
+) -> None:
+    """Move a claim to a knowledge base; for stewards.
+
+    A pointer to the reviewed position takes its place, and no recall tells of it any more.
+    """
+    evidence_refs = _evidence(evidence) or []
+    actor = session.existing()
+    target = session.find_claim(actor, id)
+    memory = session.store.promote_memory(
+        actor, target, stance, evidence_refs, as_of=_day(as_of), entity=entity
+    )
+    session.out.memory(memory, "promoted")
+
+
+@command("memstore records 6f1d2a90", "memstore records 6f1d2a90 --json | jq .records")
+def records(session: "Session", id: ClaimId) -> None:
+    """Show the argument about a claim.
+
+    That is the verdicts, and the challenges with their answers.
+    """
+    from memstore.cli.argument import read_argument
+
+    actor = session.existing()
+    read_argument(session.store, actor, session.find_claim(actor, id)).show(session.out)
 
 
 # The operator's.
 
 
 @command("memstore migrate --database-url postgresql://localhost/memory")
-def migrate(session: Session) -> None:
+def migrate(session: "Session") -> None:
     """Install memstore in the database, or bring it up to date."""
     from memstore.schema import migrate
 
@@ -329,7 +574,7 @@ def migrate(session: Session) -> None:
 
 
 @command("memstore verify")
-def verify(session: Session) -> None:
+def verify(session: "Session") -> None:
     """Check that the database is as this version needs it; exit 1 where it isn't."""
     from memstore.cli.checks import check_database
 
@@ -344,12 +589,14 @@ def verify(session: Session) -> None:
 
 
 @command("memstore accounts")
-def accounts(session: Session) -> None:
+def accounts(session: "Session") -> None:
     """List the accounts; for the database's owner."""
     _print_accounts(session, None)
 
 
-def _print_accounts(session: Session, only: UUID | None) -> None:
+def _print_accounts(session: "Session", only: UUID | None) -> None:
+    from psycopg.rows import dict_row
+
     query = (
         "select external_ref, id, live_memories, maximum_live_memories, steward, inserted_at"
         " from memstore.users where erased_at is null and id = coalesce(%s, id) order by external_ref, id"
@@ -367,8 +614,63 @@ def _print_accounts(session: Session, only: UUID | None) -> None:
         )
 
 
+@command("memstore steward reviewer-1", "memstore steward reviewer-1 --off")
+def steward(
+    session: "Session",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Your own id of the account.")],
+    off: Annotated[bool, typer.Option("--off", help="It is one no more.")] = False,
+) -> None:
+    """Mark an account as a steward; for the database's owner.
+
+    The account is made where there is none.
+    """
+    session.account = name
+    # Together, so that a role that may not mark it doesn't make it either.
+    with session.connection.transaction():
+        account = session.existing() if off else session.writer()
+        session.store.set_steward(account, not off)
+    _print_accounts(session, account)
+
+
+@command("memstore embed", "memstore embed --model my_package.models:embedder")
+def embed(
+    session: "Session",
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The ready model, which is meant when this is left out; or a memstore.Embedder of your own,"
+            " as MODULE:VARIABLE.",
+        ),
+    ] = None,
+) -> None:
+    """Embed what has no embedding; for the database's owner.
+
+    That is the live memories of all accounts that have none of this model. It may be stopped at any time, and
+    goes on when it is run again.
+    """
+    from memstore.cli.embedding import count_gaps, find_embedder, require_working
+    from memstore.embedders import Filled, fill
+
+    embedder = find_embedder(model)
+    require_working(embedder)
+    done = Filled()
+    with _progress(lambda: count_gaps(session.connection, embedder.model)) as advance:
+
+        def show(filled: Filled) -> None:
+            nonlocal done
+            advance(filled.embedded + filled.skipped - done.embedded - done.skipped)
+            done = filled
+
+        fill(session.store, embedder, progress=show)
+    session.out.facts({"model": embedder.model, **asdict(done)})
+    if done.skipped:
+        complain("What was skipped could not be embedded; it is tried again the next time.")
+        raise typer.Exit(REFUSED)
+
+
 @command("memstore settings")
-def settings(session: Session) -> None:
+def settings(session: "Session") -> None:
     """Show the settings of the store; for the database's owner."""
     session.out.facts(asdict(session.store.configure()))
 
@@ -378,7 +680,7 @@ def settings(session: Session) -> None:
     "memstore configure --account default maximum_live_memories=5000",
 )
 def configure(
-    session: Session,
+    session: "Session",
     changes: Annotated[list[str], typer.Argument(metavar="NAME=VALUE...", help="See memstore settings.")],
 ) -> None:
     """Change settings; for the database's owner.
@@ -411,7 +713,7 @@ def _setting(change: str) -> tuple[str, Any]:
 
 
 @command("memstore demo")
-def demo(session: Session) -> None:
+def demo(session: "Session") -> None:
     """Show the store at work, under an account that is erased again."""
     from memstore.cli.demo import run_demo
 
@@ -435,10 +737,15 @@ def demo(session: Session) -> None:
     context_settings={"ignore_unknown_options": True},
 )
 def psql(
-    session: Session,
+    session: "Session",
     arguments: Annotated[list[str] | None, typer.Argument(metavar="[-- ARGUMENTS]", help="For psql.")] = None,
 ) -> None:
     """Open psql on the database."""
+    import signal
+    import subprocess
+
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
     session.connection.close()  # having brought the private database up to date
     program = _find_psql(session)
     parameters = conninfo_to_dict(session.url)
@@ -451,8 +758,10 @@ def psql(
     raise typer.Exit(result.returncode if result.returncode >= 0 else 128 - result.returncode)
 
 
-def _find_psql(session: Session) -> str:
+def _find_psql(session: "Session") -> str:
     """Finds psql: the private server's own, else the one of the path, else the wheel's."""
+    import shutil
+
     from memstore.embedded import EmbeddedServerError, find_binaries
 
     if session.server and (session.server.binaries / "psql").exists():

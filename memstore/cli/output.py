@@ -14,7 +14,7 @@ from io import TextIOWrapper
 from itertools import islice
 from typing import TypeVar
 
-from memstore.models import Memory
+from memstore.models import AdmissionRecord, Claim, Memory
 
 T = TypeVar("T")
 
@@ -23,6 +23,7 @@ _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-
 _UNITS = (("year", 31536000), ("month", 2592000), ("day", 86400), ("hour", 3600), ("minute", 60))
 _TABLE_ROWS = 200
 MEMORY_COLUMNS = ("id", "bucket", "written", "state", "body")
+CLAIM_COLUMNS = ("id", "slug", "status", "challenges", "written", "body")
 
 
 def printable(text: str) -> str:
@@ -50,6 +51,15 @@ def memory_cells(memory: Memory, pretty: bool) -> tuple[str, ...]:
     if pretty:
         return str(memory.id)[:8], memory.bucket, age(memory.inserted_at), state, memory.body
     return str(memory.id), memory.bucket, memory.inserted_at.isoformat(), state, memory.body
+
+
+def claim_cells(claim: Claim, pretty: bool) -> tuple[str, ...]:
+    """Gives the cells of `CLAIM_COLUMNS`."""
+    memory = claim.memory
+    said = (memory.slug or "", claim.status, str(claim.open_challenges))
+    if pretty:
+        return str(memory.id)[:8], *said, age(memory.inserted_at), memory.body
+    return str(memory.id), *said, memory.inserted_at.isoformat(), memory.body
 
 
 class Output:
@@ -101,6 +111,19 @@ class Output:
         """Prints the id and body of a memory, and at a terminal what was done with it."""
         start = (f"{done} ",) if self.pretty else ()
         self.records([memory], lambda each, _: (*start, str(each.id), each.body), document=asdict)
+
+    def claims(self, claims: Iterable[Claim]) -> None:
+        """Prints a list of claims."""
+        self.records(claims, claim_cells, CLAIM_COLUMNS, asdict)
+
+    def record(self, record: AdmissionRecord, done: str, status: str) -> None:
+        """Prints the id of a record, and what its claim's status is with it."""
+        start, now = ((f"{done} ",), "the claim is now ") if self.pretty else ((), "")
+        self.records(
+            [record],
+            lambda each, _: (*start, str(each.id), f"{now}{status}"),
+            document=lambda each: {**asdict(each), "status": status},
+        )
 
     def facts(self, facts: Mapping[str, object]) -> None:
         """Prints one object: a line a value, leaving out what is absent."""

@@ -1,43 +1,37 @@
-"""One run of the command: which database, which account, and how its failures are told."""
+"""One run of the command: which database, and which account."""
 
 import os
-import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import cached_property
 from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
 
 import psycopg
-import typer
-from typer.core import TyperGroup
 
-from memstore.cli.output import Output, complain
-from memstore.embedded import EmbeddedServer, EmbeddedServerError
-from memstore.errors import ActorUnknown, MemoryNotFound, MemstoreError, StoreUnavailable, translate
-from memstore.models import Memory
+from memstore.cli.failures import UsageError
+from memstore.cli.output import Output
+from memstore.embedded import EmbeddedServer
+from memstore.embedders import Embedder, ready
+from memstore.errors import (
+    ActorUnknown,
+    ChallengeNotFound,
+    MemoryNotFound,
+    MemstoreError,
+    RecordTargetNotFound,
+    StewardRequired,
+)
+from memstore.models import Claim, Memory
 from memstore.store import Store
 from memstore.wire import connection_string
 
 DEFAULT_ACCOUNT = "default"
-REFUSED, USAGE, UNREACHABLE, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 130, 141
 
-# Where there is more to say than the database's hint, in the words of the command.
-_HINTS = {
-    "argument_invalid": "See --help.",
-    "id_ambiguous": "Give more of the id.",
-    "memory_not_found": "See memstore list --all.",
-    "quota_reached": "Correct or forget a memory, or raise the ceiling: "
-    "memstore configure --account NAME maximum_live_memories=NUMBER.",
-}
 _PAGE = 200
 _SHORTEST_ID = 4
 _TIMEOUT = 5.0  # seconds for a connection
-
-
-class UsageError(Exception):
-    """The command line can't be followed; the message says why."""
 
 
 class Session:
@@ -91,16 +85,22 @@ class Session:
         """A connection; the private server's database is brought up to date first."""
         connection = psycopg.connect(self.url, autocommit=True)
         self._held.enter_context(closing(connection))
-        if self.server and installed(connection) != shipped():
+        if self.server:
             from memstore import schema
 
-            schema.migrate(self.url)
+            if installed(connection) != schema.checksums():
+                schema.migrate(self.url)
         return connection
 
     @cached_property
     def store(self) -> Store:
-        """The store."""
-        return Store(self.connection)
+        """The store, which embeds what it can, where the extra for that is installed."""
+        return Store(self.connection, embedder=ready())
+
+    def patient_store(self, time_limit: float) -> Store:
+        """Makes a store that lets the embedder take so many seconds a call."""
+        embedder: Embedder | None = ready()
+        return Store(self.connection, embedder=embedder and replace(embedder, time_limit=time_limit))
 
     def writer(self) -> UUID:
         """Finds the account, or makes it."""
@@ -117,6 +117,17 @@ class Session:
             raise ActorUnknown(f"There is no account {self.account}.", name="actor_unknown")
         return found
 
+    def existing(self) -> UUID:
+        """Finds the account, the default one too.
+
+        Raises:
+            ActorUnknown: There is no such account.
+        """
+        found = self.reader()
+        if found is None:
+            raise ActorUnknown(f"There is no account {self.account}.", name="actor_unknown")
+        return found
+
     def memories(
         self, actor: UUID, *, bucket: str | None = None, superseded: bool = False, after: UUID | None = None
     ) -> Iterator[Memory]:
@@ -130,6 +141,15 @@ class Session:
                 return
             after = page[-1].id
 
+    def claims(self, actor: UUID, status: str | None = None, after: UUID | None = None) -> Iterator[Claim]:
+        """Reads the live claims, oldest first, a page at a time; for stewards."""
+        while True:
+            page = self.store.list_claims(actor, status=status, page_size=_PAGE, after=after)
+            yield from page
+            if len(page) < _PAGE:
+                return
+            after = page[-1].memory.id
+
     def find(self, given: str) -> tuple[UUID, UUID]:
         """Finds the memory that a full id, or the beginning of one, names.
 
@@ -142,19 +162,64 @@ class Session:
             UsageError: It is too short.
         """
         actor = self.reader()
+        nothing = MemoryNotFound("The account has no such memory.", name="memory_not_found")
         if actor is None:
-            raise MemoryNotFound("The account has no such memory.", name="memory_not_found")
-        with suppress(ValueError):
-            return actor, UUID(given)
-        if len(given) < _SHORTEST_ID:
-            raise UsageError(f"an id, or at least its first {_SHORTEST_ID} characters, is needed")
+            raise nothing
         ids = (memory.id for memory in self.memories(actor, superseded=True))
-        found = [id for id in ids if str(id).startswith(given.lower())]
-        if len(found) == 1:
-            return actor, found[0]
-        if found:
-            raise MemstoreError(f"The ids of {len(found)} memories begin so.", name="id_ambiguous")
-        raise MemoryNotFound("The account has no such memory.", name="memory_not_found")
+        return actor, _named(given, ids, nothing)
+
+    def find_claim(self, actor: UUID, given: str) -> UUID:
+        """Finds the claim that a full id names, or the beginning of one: the account's own, or in the queue.
+
+        Raises:
+            RecordTargetNotFound: No claim that the account can list is named so.
+            MemstoreError: Several are.
+            UsageError: It is too short.
+        """
+
+        def ids() -> Iterator[UUID]:
+            yield from (memory.id for memory in self.memories(actor, bucket="system", superseded=True))
+            try:
+                yield from (claim.memory.id for claim in self.claims(actor))
+            except StewardRequired:
+                return
+
+        nothing = RecordTargetNotFound("There is no such claim.", name="record_target_not_found")
+        return _named(given, ids(), nothing)
+
+    def find_challenge(self, actor: UUID, given: str) -> UUID:
+        """Finds the challenge that a full id names, or the beginning of one: of the open ones in the queue.
+
+        Raises:
+            ChallengeNotFound: None is named so.
+            MemstoreError: Several are.
+            UsageError: It is too short.
+        """
+        ids = (
+            record.id
+            for claim in self.claims(actor)
+            if claim.open_challenges
+            for record in self.store.list_records(actor, claim.memory.id)
+            if record.role == "challenge"
+        )
+        nothing = ChallengeNotFound("There is no such challenge.", name="challenge_not_found")
+        return _named(given, ids, nothing)
+
+
+def _named(given: str, ids: Iterable[UUID], nothing: MemstoreError) -> UUID:
+    """Gives the id that is meant; the others are read only where its beginning alone is given."""
+    try:
+        return UUID(given)
+    except ValueError:
+        pass
+    if len(given) < _SHORTEST_ID:
+        raise UsageError(f"an id, or at least its first {_SHORTEST_ID} characters, is needed")
+    found = {id for id in ids if str(id).startswith(given.lower())}
+    if not found:
+        raise nothing
+    if len(found) > 1:
+        raise MemstoreError(f"{len(found)} ids begin so.", name="id_ambiguous")
+    return found.pop()
 
 
 def installed(connection: psycopg.Connection[Any]) -> dict[str, str | None] | None:
@@ -165,80 +230,3 @@ def installed(connection: psycopg.Connection[Any]) -> dict[str, str | None] | No
     """
     (there,) = connection.execute("select to_regclass('memstore.deployment')").fetchone() or (None,)
     return dict(connection.execute("select name, checksum from memstore.deployment")) if there else None
-
-
-def shipped() -> dict[str, str]:
-    """Reads what this package would install, in the same form."""
-    import json
-
-    from memstore import schema
-
-    _, code, _, migrations, _ = schema.digest_sql().split("'")
-    return {"sql": code, **json.loads(migrations)}
-
-
-class Commands(TyperGroup):
-    """The commands, with one line for each thing that goes wrong, and the exit code that tells which."""
-
-    def main(self, *args: Any, **options: Any) -> Any:
-        """Runs a command and ends the process."""
-        options["standalone_mode"] = False
-        try:
-            code = super().main(*args, **options)
-        except (KeyboardInterrupt, typer.Abort):
-            code = INTERRUPTED
-        except MemstoreError as error:
-            code = tell(error)
-        except psycopg.Error as error:
-            code = tell(translate(error))
-        except EmbeddedServerError as error:
-            complain(str(error))
-            code = UNREACHABLE
-        except UsageError as error:
-            complain(str(error))
-            code = USAGE
-        except OSError as error:
-            complain(": ".join(str(part) for part in (error.filename, error.strerror) if part))
-            code = REFUSED
-        except Exception as error:
-            # What typer says of a command line; it has no public class for that.
-            if not hasattr(error, "format_message"):
-                raise
-            complain(error.format_message())
-            code = USAGE
-        sys.exit(code or 0)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Runs a command whose reader may leave before the end."""
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-            return result
-        except BrokenPipeError:
-            # What is still buffered has nowhere to go.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(PIPE_CLOSED) from None
-
-
-def tell(error: MemstoreError | psycopg.Error, where: str = "") -> int:
-    """Prints a refusal: a line for each broken rule, or one line with what to do about it.
-
-    Args:
-        error: The refusal.
-        where: What each line begins with.
-
-    Returns:
-        The exit code.
-    """
-    broken = error.violations if isinstance(error, MemstoreError) else ()
-    if len(broken) > 1:
-        for violation in broken:
-            complain(f"{where}{violation.message}")
-    elif isinstance(error, MemstoreError) and not broken:
-        hint = _HINTS.get(error.name, error.hint)
-        if error.name == "argument_invalid" and error.field:
-            where += f"{error.field}: "
-        complain(f"{where}{error} {hint}" if hint else f"{where}{error}")
-    else:
-        complain(f"{where}{error}")
-    return UNREACHABLE if isinstance(error, StoreUnavailable) else REFUSED

@@ -31,7 +31,7 @@ begin
     )
   from memstore.memories m
   where m.id = any (similarities.ids)
-  and m.embedding_model = similarities.embedding_model
+  and m.embedding_model = memstore.trim_text(similarities.embedding_model)
   and cardinality(m.embedding) = cardinality(similarities.embedding);
 end
 $$;
@@ -40,7 +40,7 @@ $$;
     select m.id, 1 - (m.embedding::%2$I.vector operator(%2$I.<=>) similarities.embedding::%2$I.vector)
     from memstore.memories m
     where m.id = any (similarities.ids)
-    and m.embedding_model = similarities.embedding_model
+    and m.embedding_model = memstore.trim_text(similarities.embedding_model)
     and cardinality(m.embedding) = cardinality(similarities.embedding);
     return;
   end if;

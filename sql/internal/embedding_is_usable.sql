@@ -13,7 +13,7 @@ begin
     return false;
   end if;
   v_candidate.embedding := embedding;
-  v_candidate.embedding_model := embedding_model;
+  v_candidate.embedding_model := memstore.trim_text(embedding_model);
   return not jsonb_path_exists(
     memstore.memories_broken(v_candidate),
     '$[*] ? (@.field == "embedding" || @.field == "embedding_model")'

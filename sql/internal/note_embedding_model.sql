@@ -6,27 +6,43 @@ volatile
 security invoker
 as $$
 declare
-  v_dimensions integer;
+  v_model memstore.embedding_models;
 begin
-  select m.dimensions
-  into v_dimensions
-  from memstore.embedding_models m
-  where m.name = note_embedding_model.name
-  for key share;
-  if not found then
-    insert into memstore.embedding_models (name, dimensions)
-    values (note_embedding_model.name, note_embedding_model.dimensions)
-    on conflict on constraint embedding_models_pkey do nothing;
-
-    select m.dimensions
-    into v_dimensions
+  loop
+    select m.*
+    into v_model
     from memstore.embedding_models m
-    where m.name = note_embedding_model.name
-    for key share;
-  end if;
-  if v_dimensions <> note_embedding_model.dimensions then
-    perform memstore.refuse('embedding_dimensions_differ', 'embedding', context);
-  end if;
+    where m.name = note_embedding_model.name;
+    if not found then
+      insert into memstore.embedding_models (name, dimensions)
+      values (note_embedding_model.name, note_embedding_model.dimensions)
+      on conflict on constraint embedding_models_pkey do nothing;
+    elsif v_model.dimensions = note_embedding_model.dimensions then
+      perform 1
+      from memstore.embedding_models m
+      where m.name = note_embedding_model.name
+      and m.dimensions = note_embedding_model.dimensions
+      for key share;
+    elsif v_model.registered
+      or exists (select from memstore.memories m where m.embedding_model = note_embedding_model.name)
+      or current_setting('transaction_isolation') <> 'read committed'
+    then
+      perform memstore.refuse('embedding_dimensions_differ', 'embedding', context);
+    else
+      -- Nobody uses the name. Locked first, so that the next statement sees what a concurrent writer committed.
+      perform 1
+      from memstore.embedding_models m
+      where m.name = note_embedding_model.name
+      for update;
+      update memstore.embedding_models m
+      set dimensions = note_embedding_model.dimensions
+      where m.name = note_embedding_model.name
+      and not m.registered
+      and not exists (select from memstore.memories o where o.embedding_model = m.name);
+    end if;
+    -- Otherwise the name came, went or changed in between.
+    exit when found;
+  end loop;
 end
 $$;
 

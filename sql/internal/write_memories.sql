@@ -28,7 +28,8 @@ begin
     where c.embedding_model is not null
     and not exists (select from memstore.memories m where m.id = c.id)
     group by c.embedding_model, cardinality(c.embedding)
-    order by min(c.ordinality)
+    -- By name, so that two batches of new names don't wait for each other.
+    order by c.embedding_model collate "C", min(c.ordinality)
   ) e;
 
   insert into memstore.memories (

@@ -28,7 +28,8 @@ for each row
 when (new.embedding_model is not null)
 execute function memstore.hold_embedding_dimensions();
 
--- A name that the operator has not registered goes with its last embedding.
+-- A name that the operator has not registered goes with its last embedding. Whoever might still need it, or can't see
+-- whether it is the last, leaves it: note_embedding_model treats a name that nobody uses as free.
 create or replace function memstore.release_embedding_models()
 returns trigger
 language plpgsql
@@ -39,24 +40,31 @@ as $$
 declare
   v_names text[];
 begin
+  if current_setting('transaction_isolation') <> 'read committed' then
+    return null;
+  end if;
   select array_agg(distinct o.embedding_model)
   into v_names
   from old_memories o
-  where o.embedding_model is not null;
+  where o.embedding_model is not null
+  and not exists (select from memstore.memories m where m.embedding_model = o.embedding_model);
   if v_names is null then
     return null;
   end if;
 
-  -- Locked first, so that the next statement sees what a concurrent writer of the name has committed.
-  perform 1
-  from memstore.embedding_models e
-  where e.name = any (v_names)
-  and not e.registered
-  order by e.name
-  for update;
+  -- Locked first, so that the next statement sees what a concurrent writer of the name has committed. Waiting for
+  -- one could be mutual.
+  select array_agg(l.name)
+  into v_names
+  from (
+    select e.name
+    from memstore.embedding_models e
+    where e.name = any (v_names)
+    and not e.registered
+    for update skip locked
+  ) l;
   delete from memstore.embedding_models e
   where e.name = any (v_names)
-  and not e.registered
   and not exists (select from memstore.memories m where m.embedding_model = e.name);
   return null;
 end

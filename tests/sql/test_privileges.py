@@ -430,7 +430,7 @@ class TestNamesakes:
         with db.transaction():
             schema.load_code(db)
         db.execute("reset search_path")
-        db.execute("set client_min_messages = error")
+        db.execute("discard temp")
         before = {routine[1] for routine in routines(db)}
         db.execute("drop schema evil cascade")
         assert {routine[1] for routine in routines(db)} == before
@@ -489,10 +489,10 @@ class TestOrdinaryOwner:
         finally:
             db.execute("drop role memstore_owner")
 
-    def test_installs_and_works(self, role: str, owner: str, db: psycopg.Connection, db_url: str) -> None:
+    def test_installs_and_works(self, role: str, owner: str, db: psycopg.Connection) -> None:
         schema.migrate(owner)
         schema.migrate(owner)
-        mine, reference = dump(owner), dump(db_url)
+        mine, reference = dump(owner), dump(make_conninfo(owner, dbname=db.info.dbname, options=""))
         # The owner's name is where theirs is, and 15 and later grant a database's public schema to its owner.
         user = db.info.user
         assert mine.replace("memstore_owner", user) == reference.replace("memstore_owner", user)

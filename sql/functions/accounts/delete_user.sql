@@ -24,6 +24,8 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
   v_accounts uuid[] := memstore.chain_accounts(delete_user.actor);

@@ -32,14 +32,7 @@ as $$
 declare
   v_after memstore.memories;
 begin
-  perform memstore.require_actor(list_claims.actor);
-  perform 1
-  from memstore.users u
-  where u.id = list_claims.actor
-  and u.steward;
-  if not found then
-    perform memstore.refuse('steward_required', 'actor');
-  end if;
+  perform memstore.require_steward(list_claims.actor);
   if list_claims.status not in ('candidate', 'admitted', 'rejected', 'suspended') then
     perform memstore.refuse('argument_invalid', 'status');
   end if;

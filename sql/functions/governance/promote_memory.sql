@@ -41,11 +41,12 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_user memstore.users := memstore.lock_steward(promote_memory.actor);
+  v_user memstore.users;
   v_stance text := memstore.trim_text(promote_memory.stance);
   v_target memstore.memories;
   v_candidate memstore.memories;
 begin
+  perform memstore.require_steward(promote_memory.actor);
   if coalesce(v_stance, '') = '' then
     perform memstore.refuse('stance_required', 'stance');
   end if;

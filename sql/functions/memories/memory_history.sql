@@ -30,6 +30,8 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 begin
   perform memstore.require_actor(memory_history.actor);

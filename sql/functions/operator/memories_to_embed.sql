@@ -43,7 +43,7 @@ begin
   from memstore.memories m
   where m.superseded_at is null
   and not m.promoted
-  and m.embedding_model is distinct from memories_to_embed.embedding_model
+  and m.embedding_model is distinct from memstore.trim_text(memories_to_embed.embedding_model)
   and m.id > coalesce(memories_to_embed.after, '00000000-0000-0000-0000-000000000000')
   order by m.id
   limit coalesce(memories_to_embed.page_size, 1000);

@@ -59,7 +59,9 @@ begin
     from memstore.claim_statuses s
     join memstore.memories m on m.id = s.memory_id
     where s.status = 'admitted'
+    and m.bucket = 'system'
     and m.superseded_at is null
+    and not m.promoted
     group by m.language
   ),
   turn as materialized (
@@ -113,7 +115,7 @@ begin
           join memstore.memories m on m.id = s.memory_id
           where s.status = 'admitted'
           and m.superseded_at is null
-          and m.embedding_model = rank_claims.embedding_model
+          and m.embedding_model = memstore.trim_text(rank_claims.embedding_model)
         )
       end,
       embedding,
@@ -141,8 +143,11 @@ begin
       least(count(*) over (), v_settings.maximum_system_pool) as slots
     from scores s
     join memstore.memories m on m.id = s.id
-    where s.lexical_score > v_settings.lexical_floor
-    or s.semantic_score > v_settings.semantic_floor
+    where (s.lexical_score > v_settings.lexical_floor or s.semantic_score > v_settings.semantic_floor)
+    -- True of all of them; said so that the partial index serves.
+    and m.bucket = 'system'
+    and m.superseded_at is null
+    and not m.promoted
   ),
   pool as (
     select r.id, r.score, r.lexical_score, r.semantic_score, r.round, min(r.position) over (partition by r.user_id) as best

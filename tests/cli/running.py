@@ -1,0 +1,91 @@
+"""What the tests of the command share: how it is run, and how its output is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import psycopg
+from typer.testing import CliRunner, Result
+
+from memstore.cli.commands import app
+
+Db = psycopg.Connection[Any]
+
+PRIVATE = "private words"
+COMMAND = [sys.executable, "-c", "from memstore.cli import main; main()"]
+ESCAPES = "red \x1b[31m\u202etext\x9b1m\nnext\tline"
+
+
+class Run(Protocol):
+    def __call__(self, *arguments: str, stdin: str | bytes = "", code: int = 0) -> Result: ...
+
+
+def invoke(*arguments: str, stdin: str | bytes = "", code: int = 0) -> Result:
+    result = CliRunner().invoke(app, list(arguments), input=stdin, prog_name="memstore")
+    assert result.exit_code == code, (result.output, result.exception)
+    assert PRIVATE not in result.stderr
+    assert "Traceback" not in result.output
+    return result
+
+
+def documents(result: Result) -> list[Any]:
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def complaints(result: Result) -> list[str]:
+    lines = result.stderr.splitlines()
+    assert all(line.startswith("memstore: ") for line in lines)
+    return [line.removeprefix("memstore: ") for line in lines]
+
+
+def remember(run: Run, *arguments: str) -> str:
+    return str(documents(run("remember", "--json", *arguments))[0]["id"])
+
+
+def at_terminal(db_url: str, *arguments: str, columns: int = 60, code: int = 0) -> str:
+    """Runs the command with a terminal as its output, and gives what it wrote there."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
+    process = subprocess.Popen(
+        [*COMMAND, "--database-url", db_url, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment,
+    )
+    os.close(theirs)
+    written = b""
+    while select.select([ours], [], [], 30)[0]:
+        try:
+            written += os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+    os.close(ours)
+    assert process.wait() == code, written
+    return written.decode().replace("\r\n", "\n")
+
+
+def start(db_url: str, *arguments: str, **settings: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, "--database-url", db_url, *arguments],
+        stdin=settings.pop("stdin", subprocess.DEVNULL),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **settings,
+    )
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -1,0 +1,213 @@
+"""Remembering, correcting, forgetting and reading by command; what terminals are spared."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from memstore.cli.output import printable
+from tests.cli.running import ESCAPES, PRIVATE, Db, Run, at_terminal, complaints, documents, remember
+
+# Remembering, correcting, forgetting.
+
+
+def test_remember_prints_id_and_body(run: Run, db: Db) -> None:
+    id, body = run("remember", "I use pnpm, not npm.").stdout.rstrip("\n").split("\t")
+    assert body == "I use pnpm, not npm."
+    row = db.execute(
+        "select m.id::text, m.bucket, u.external_ref from memstore.memories m"
+        " join memstore.users u on u.id = m.user_id"
+    ).fetchone()
+    assert row == (id, "user", "default")
+
+
+def test_remember_with_all_options(run: Run) -> None:
+    id = str(uuid4())
+    options = ["--bucket", "learned", "--source", "build 7", "--language", "german", "--id", id, "--json"]
+    (memory,) = documents(run("remember", *options, "Häuser sind gebaut."))
+    assert memory["id"] == id
+    assert (memory["bucket"], memory["source_ref"], memory["language"]) == ("learned", "build 7", "german")
+    assert documents(run("remember", "Häuser sind gebaut.", *options)) == [memory]
+
+
+def test_remember_from_standard_input(run: Run) -> None:
+    (memory,) = documents(run("remember", "-", "--json", stdin="\ufeffI use pnpm,\nnot npm.\n"))
+    assert memory["body"] == "I use pnpm,\nnot npm."
+    assert complaints(run("remember", "-", stdin=b"\xff\xfe", code=2)) == ["standard input isn't UTF-8"]
+
+
+def test_a_body_that_begins_with_a_hyphen(run: Run) -> None:
+    assert run("remember", "--", "--force is never used.").stdout.endswith("\t--force is never used.\n")
+
+
+def test_correct_supersedes(run: Run) -> None:
+    old = remember(run, "--source", "chat", "I use npm.")
+    (new,) = documents(run("correct", old, "I use pnpm.", "--json"))
+    assert (new["body"], new["source_ref"]) == ("I use pnpm.", "chat")
+    (shown,) = documents(run("show", old, "--json"))
+    assert shown["superseded_by_id"] == new["id"]
+    assert "cannot be superseded" in run("correct", old, PRIVATE, code=1).stderr
+    again = documents(run("correct", new["id"], "-", "--source", "", "--json", stdin="I use bun."))
+    assert (again[0]["body"], again[0]["source_ref"]) == ("I use bun.", None)
+
+
+def test_forget_deletes(run: Run) -> None:
+    id = remember(run, "I use npm.")
+    assert run("forget", id).stdout == f"{id}\tI use npm.\n"
+    assert run("list", "--all").stdout == ""
+    assert complaints(run("forget", id, code=1)) == [
+        "The account has no such memory. See memstore list --all."
+    ]
+
+
+def test_an_id_by_its_beginning(run: Run) -> None:
+    for end in ("a", "b"):
+        remember(run, "--id", f"aaaabbbb-0000-4000-8000-00000000000{end}", end)
+    remember(run, "--id", "aaaacccc-0000-4000-8000-000000000000", "c")
+    assert "body\tc\n" in run("show", "AAAAC").stdout
+    assert complaints(run("show", "aaaa", code=1)) == ["3 ids begin so. Give more of the id."]
+    assert "no such memory" in run("show", "bbbb", code=1).stderr
+    for short in ("", "aaa"):
+        assert "first 4 characters" in run("forget", short, code=2).stderr
+    assert len(run("list").stdout.splitlines()) == 3
+
+
+# Reading.
+
+
+def test_list_is_tab_separated_and_newest_first(run: Run) -> None:
+    old = remember(run, "one")
+    new = remember(run, "two", "--bucket", "learned")
+    newest = json.loads(run("correct", old, "one, corrected", "--json").stdout)["id"]
+    rows = [line.split("\t") for line in run("list").stdout.splitlines()]
+    assert [(id, bucket, state, body) for id, bucket, _, state, body in rows] == [
+        (newest, "user", "live", "one, corrected"),
+        (new, "learned", "live", "two"),
+    ]
+    assert [line.split("\t")[3] for line in run("list", "--all").stdout.splitlines()] == [
+        "live",
+        "live",
+        "superseded",
+    ]
+    assert run("list", "--bucket", "learned").stdout.split("\t")[0] == new
+    assert complaints(run("list", "--bucket", "other", code=1)) == [
+        "bucket: The argument is not of the form that the function takes. See --help."
+    ]
+
+
+def test_list_reads_all_pages_and_says_when_it_stops(run: Run, db: Db) -> None:
+    db.execute("select memstore.configure(maximum_live_memories => 1000)")
+    lines = "".join(f'{{"body": "memory {n}"}}\n' for n in range(450))
+    run("import", "-", stdin=lines)
+    assert [m["body"] for m in documents(run("list", "--json"))] == [
+        f"memory {n}" for n in range(449, -1, -1)
+    ]
+    some = run("list", "--limit", "3", "--json")
+    last = documents(some)[-1]
+    assert complaints(some) == [f"There are more: go on with --after {last['id']}"]
+    rest = run("list", "--after", last["id"], "--limit", "447", "--json")
+    assert len(documents(rest)) == 447
+    assert rest.stderr == ""
+    run("list", "--limit", "0", code=2)
+
+
+def test_show_prints_what_is_there(run: Run) -> None:
+    id = remember(run, "I use pnpm.")
+    shown = dict(line.split("\t", 1) for line in run("show", id).stdout.splitlines())
+    assert (shown["id"], shown["body"], shown["promoted"]) == (id, "I use pnpm.", "false")
+    assert "source_ref" not in shown
+
+
+def test_history_is_oldest_first(run: Run) -> None:
+    id = remember(run, "one")
+    run("correct", id, "two")
+    assert [line.split("\t")[3:] for line in run("history", id[:8]).stdout.splitlines()] == [
+        ["superseded", "one"],
+        ["live", "two"],
+    ]
+    assert [memory["body"] for memory in documents(run("history", id, "--json"))] == ["one", "two"]
+
+
+def test_recall_prints_the_note_and_no_more(run: Run) -> None:
+    remember(run, "I use pnpm, not npm.")
+    remember(run, "--bucket=learned", "The tower is tall.")
+    remember(run, ESCAPES)
+    note = run("recall", "install with npm").stdout
+    assert note == (
+        "[From memory: user, just now] I use pnpm, not npm.\n"
+        "[From memory: user, just now] red  [31m text 1m next line\n"
+    )
+    assert run("recall", "-", stdin="install with npm\n").stdout == note
+    (answer,) = documents(run("recall", "install with npm", "--max", "1", "--json"))
+    assert [memory["body"] for memory in answer["memories"]] == ["I use pnpm, not npm."]
+    assert (answer["dropped"], answer["backend"]) == (1, "lexical")
+    assert answer["note"].startswith(note.partition("\n")[0])
+    nothing = run("recall", "npm", "--characters", "0").stdout
+    assert nothing.startswith("[From memory: 2 more left out; at most 8 memories and 0 characters")
+    assert run("recall", "  ").stdout == ""
+    assert "maximum_attached: " in run("recall", "npm", "--max", "-1", code=1).stderr
+
+
+def test_reading_an_account_that_is_not_there(run: Run, db: Db) -> None:
+    assert run("list").output == run("recall", "npm").output == ""
+    assert documents(run("recall", "npm", "--json"))[0]["note"] is None
+    assert "no such memory" in run("show", str(uuid4()), code=1).stderr
+    for command in (["list"], ["recall", "npm"], ["show", "aaaa"], ["history", "aaaa"], ["forget", "aaaa"]):
+        assert complaints(run(*command, "--account", "other", code=1)) == ["There is no account other."]
+    assert db.execute("select count(*) from memstore.users").fetchone() == (0,)
+
+
+def test_accounts_are_apart(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    id = remember(run, "one")
+    remember(run, "two", "--account", "other")
+    assert run("--account", "other", "list").stdout.endswith("\ttwo\n")
+    monkeypatch.setenv("MEMSTORE_ACCOUNT", "other")
+    assert run("list").stdout.endswith("\ttwo\n")
+    assert "no such memory" in run("show", id, code=1).stderr
+    assert run("list", "--account", "default").stdout.endswith("\tone\n")
+
+
+# What terminals are spared.
+
+
+def test_printable() -> None:
+    assert printable("straße 李明 🙂 \\n") == "straße 李明 🙂 \\n"
+    assert printable(ESCAPES) == r"red \x1b[31m\u202etext\x9b1m\nnext\tline"
+
+
+def test_no_output_has_control_characters(run: Run) -> None:
+    id = remember(run, ESCAPES)
+    for command in (["list"], ["show", id], ["history", id], ["list", "--json"], ["forget", id]):
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", run(*command).stdout)
+    (memory,) = documents(run("remember", ESCAPES, "--json"))
+    assert memory["body"] == ESCAPES
+    assert "account \\x1b[0m." in run("list", "--account", "\x1b[0m", code=1).stderr
+
+
+def test_a_table_at_a_terminal(run: Run, db_url: str) -> None:
+    body = "[bold]not bold[/bold] :smile: \x1b[31mnot red and quite long for one line of sixty columns"
+    id = remember(run, body)
+    shown = at_terminal(db_url, "list")
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", shown)
+    head, row, *_ = (line.split(maxsplit=5) for line in plain.splitlines())
+    assert head == ["id", "bucket", "written", "state", "body"]
+    assert row[:5] == [id[:8], "user", "just", "now", "live"]
+    assert "[bold]not" in plain
+    assert "\x1b[31m" not in shown
+    assert "columns" in plain
+
+
+def test_a_terminal_is_told_why_nothing_is_printed(db_url: str) -> None:
+    assert at_terminal(db_url, "list") == "There are no memories.\n"
+
+
+def test_the_progress_of_an_import_at_a_terminal(run: Run, db_url: str, tmp_path: Path) -> None:
+    file = tmp_path / "memories.jsonl"
+    file.write_text('{"body": "one"}\n{"body": "two"}\n')
+    shown = at_terminal(db_url, "import", str(file))
+    assert "32/32 bytes" in shown
+    assert re.search(r"imported +2", shown)

@@ -1,0 +1,140 @@
+"""The operator's commands."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from tests.cli.running import PRIVATE, Db, Run, complaints, documents, invoke, remember
+from tests.conftest import Server
+from tests.databases import empty_database
+
+
+def test_migrate_says_what_it_applied(server: Server) -> None:
+    with empty_database(server) as url:
+        assert complaints(invoke("list", "--database-url", url, code=1)) == [
+            "The database has no memstore schema. Run memstore migrate; where the schema is newer than this"
+            " client, install a newer pg-memstore."
+        ]
+        result = invoke("verify", "--database-url", url, code=1)
+        assert "off\tmigrations\tnot applied: 0001-deployment" in result.stdout
+        applied = invoke("migrate", "--database-url", url).stdout.splitlines()
+        assert applied[0] == "applied 0001-deployment"
+        assert applied[-1] == "The database is up to date."
+        assert documents(invoke("migrate", "--database-url", url, "--json")) == [{"applied": []}]
+        invoke("verify", "--database-url", url)
+
+
+def test_verify(run: Run, db: Db) -> None:
+    checks = [line.split("\t") for line in run("verify").stdout.splitlines()]
+    assert [(check[0], check[1]) for check in checks] == [
+        ("ok", name) for name in ("server", "encoding", "migrations", "functions", "calls")
+    ]
+    assert db.execute("select count(*) from memstore.users").fetchone() == (0,)
+    assert all(check["ok"] for check in documents(run("verify", "--json")))
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (
+            "update memstore.deployment set checksum = repeat('0', 64) where name = 'sql'",
+            "off\tfunctions\tanother version\tRun memstore migrate.",
+        ),
+        (
+            "update memstore.deployment set checksum = repeat('0', 64) where name = '0002-text'",
+            "off\tmigrations\tapplied from another file: 0002-text\t"
+            "Restore the files: a migration that was applied never changes.",
+        ),
+        (
+            "insert into memstore.deployment values ('9999-later')",
+            "off\tmigrations\tnot in this package: 9999-later\tInstall a newer pg-memstore.",
+        ),
+        (
+            "select memstore.configure(maximum_attached => 0)",
+            "off\tcalls\twrote, recalled, and took back 0 memory\tSee the settings: memstore settings.",
+        ),
+        (
+            "drop function memstore.insert_memory",
+            "off\tcalls\t",
+        ),
+    ],
+)
+def test_verify_finds(run: Run, db: Db, change: str, line: str) -> None:
+    db.execute(change.encode())
+    assert line in run("verify", code=1).stdout
+
+
+def test_an_application_may_verify_its_calls(run: Run, db: Db, db_url: str) -> None:
+    role = f"application_{uuid4().hex}"
+    db.execute(f"create role {role} login".encode())
+    try:
+        db.execute("select memstore.grant_api(%s)", [role])
+        url = make_conninfo(db_url, options=f"-c role={role}")
+        lines = invoke("verify", "--database-url", url, code=1).stdout.splitlines()
+        assert "off\tmigrations\tthis role may not read what is installed\tVerify as the owner." in lines
+        assert "ok\tcalls\twrote, recalled, and took back 1 memory\t" in lines
+        for command in ("accounts", "settings"):
+            assert "permission denied" in invoke(command, "--database-url", url, code=1).stderr
+    finally:
+        db.execute("select memstore.revoke_api(%s)", [role])
+        db.execute(f"drop role {role}".encode())
+
+
+def test_accounts(run: Run, db: Db) -> None:
+    remember(run, "one", "--account", "b")
+    remember(run, "two", "--account", "a")
+    db.execute("select memstore.set_steward(memstore.find_user('a'), true)")
+    rows = [line.split("\t") for line in run("accounts").stdout.splitlines()]
+    assert [(row[0], row[2], row[3]) for row in rows] == [("a", "1/200", "steward"), ("b", "1/200", "")]
+    (first, _) = documents(run("accounts", "--json"))
+    assert (first["external_ref"], first["live_memories"], first["maximum_live_memories"]) == ("a", 1, 200)
+
+
+def test_settings_and_configure(run: Run) -> None:
+    (before,) = documents(run("settings", "--json"))
+    assert before["maximum_attached"] == 8
+    changed = run("configure", "maximum_attached=6", "lexical_floor=0.25", "system_recall_enabled=on")
+    assert "maximum_attached\t6\n" in changed.stdout
+    (after,) = documents(run("settings", "--json"))
+    assert after == {**before, "maximum_attached": 6, "lexical_floor": 0.25, "system_recall_enabled": True}
+    assert complaints(run("configure", "lexical_floor=2", "semantic_floor=3", code=1)) == [
+        "The lexical floor is between 0 and 1.",
+        "The semantic floor is between 0 and 1.",
+    ]
+    assert complaints(run("configure", "maximum_attached=-1", code=1)) == [
+        "The number of attached memories is 0 or more."
+    ]
+    for wrong in ("floor=1", "maximum_attached", "maximum_attached=many", "system_recall_enabled=maybe"):
+        assert len(complaints(run("configure", wrong, code=2))) == 1
+    run("configure", code=2)
+
+
+def test_the_ceiling_of_one_account(run: Run) -> None:
+    (account,) = documents(run("configure", "--account", "a", "maximum_live_memories=1", "--json"))
+    assert (account["external_ref"], account["maximum_live_memories"]) == ("a", 1)
+    remember(run, "one", "--account", "a")
+    refused = run("remember", PRIVATE, "--account", "a", code=1)
+    assert "memstore configure --account NAME maximum_live_memories=NUMBER" in refused.stderr
+    run("configure", "--account", "a", "maximum_attached=1", code=2)
+
+
+def test_demo_runs_what_it_shows_and_erases_it(run: Run, db: Db) -> None:
+    remember(run, "mine")
+    shown = run("demo").stdout
+    assert "$ memstore --account demo-" in shown
+    assert "from memstore.insert_memory(memstore.find_user('demo-" in shown
+    assert "    [From memory: user, just now] I use pnpm, not npm.\n" in shown
+    steps = documents(run("demo", "--json"))
+    assert all(step["sql"] and step["rows"] for step in steps)
+    assert steps[-1]["rows"] == [{"memories_erased": 3}]
+    assert db.execute("select body from memstore.memories").fetchall() == [("mine",)]
+    assert db.execute("select external_ref from memstore.users").fetchall() == [("default",)]
+
+
+def test_demo_erases_what_it_made_when_it_fails(run: Run, db: Db) -> None:
+    db.execute("drop function memstore.memory_history")
+    run("demo", code=1)
+    assert db.execute("select count(*) from memstore.users").fetchone() == (0,)
