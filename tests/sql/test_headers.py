@@ -43,14 +43,15 @@ def test_example(path: Path, db: psycopg.Connection) -> None:
     )
     db.execute("select memstore.set_steward(memstore.create_user(external_ref => 'steward-1'), true)")
     db.execute(
-        "select memstore.insert_memory(memstore.find_user('steward-1'), 'pnpm is the faster package manager.', 'system',"
+        "select memstore.insert_memory(memstore.find_user('steward-1'),"
+        " 'pnpm is the faster package manager.', 'system',"
         " slug => 'sys:pnpm', tier => 'glass', as_of => '2026-08-25', admission => 'candidate',"
         """ evidence_refs => '[{"kind": "receipt", "ref": "run 7", "digest": "sha256:00"}]',"""
         " id => '00000000-0000-4000-8000-0000000000c1')"
     )
     db.execute(
-        "select memstore.record_admission(memstore.find_user('steward-1'), '00000000-0000-4000-8000-0000000000c1',"
-        " 'admitted', 'The receipt checks out.')"
+        "select memstore.record_admission(memstore.find_user('steward-1'),"
+        " '00000000-0000-4000-8000-0000000000c1', 'admitted', 'The receipt checks out.')"
     )
     for role in re.findall(r"create role (\w+)", header["example"]):
         db.execute(f"drop role if exists {role}")

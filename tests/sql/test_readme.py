@@ -1,4 +1,4 @@
-"""sql/README.md lists what there is: the functions with their headers' first lines, the refusals, and the rules."""
+"""sql/README.md lists what there is: the functions by their headers, the refusals, and the rules."""
 
 from __future__ import annotations
 
