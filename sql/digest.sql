@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'0b8f65d6a616603e65dd7ec545d15bac5c38bac217e280c9c94b5e6267179ee4',
+'4438f2cc00d07a1af81fc5c71d75bfd0dc1f8e9f7f2ece3300b44b55cfa2cfa2',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

@@ -21,16 +21,33 @@ begin
     end if;
   end loop;
 
+  -- The first item of a model fixes its dimensions. By name, so that two batches of new names don't wait for each
+  -- other.
   perform memstore.note_embedding_model(e.embedding_model, e.dimensions, 'Item ' || e.item)
   from (
-    select c.embedding_model, cardinality(c.embedding) as dimensions, min(c.ordinality) as item
+    select distinct on (c.embedding_model collate "C")
+      c.embedding_model, cardinality(c.embedding) as dimensions, c.ordinality as item
     from unnest(v_candidates) with ordinality c
     where c.embedding_model is not null
     and not exists (select from memstore.memories m where m.id = c.id)
-    group by c.embedding_model, cardinality(c.embedding)
-    -- By name, so that two batches of new names don't wait for each other.
-    order by c.embedding_model collate "C", min(c.ordinality)
+    order by c.embedding_model collate "C", c.ordinality
   ) e;
+  select min(e.item)
+  into v_item
+  from (
+    select
+      c.ordinality as item,
+      cardinality(c.embedding) <> first_value(cardinality(c.embedding)) over (
+        partition by c.embedding_model order by c.ordinality
+      ) as differs
+    from unnest(v_candidates) with ordinality c
+    where c.embedding_model is not null
+    and not exists (select from memstore.memories m where m.id = c.id)
+  ) e
+  where e.differs;
+  if v_item is not null then
+    perform memstore.refuse('embedding_dimensions_differ', 'embedding', 'Item ' || v_item);
+  end if;
 
   insert into memstore.memories (
     id, user_id, bucket, body, source_ref, language, embedding, embedding_model, slug, entity, tier, as_of,
@@ -43,7 +60,7 @@ begin
     case when in_order then v_started + c.ordinality * interval '1 microsecond' else c.updated_at end
   from unnest(v_candidates) with ordinality c
   order by c.ordinality
-  on conflict (id) do nothing;
+  on conflict do nothing;
   get diagnostics v_written = row_count;
 
   if v_written < cardinality(v_candidates) then

@@ -1,6 +1,7 @@
 -- Writes one row and, for a correction, points the row that it replaces at it: in one statement, so that the
 -- foreign key holds and the ceiling sees no growth. The caller has locked and checked the target.
--- A taken id returns the row already there where the content is the same.
+-- A taken id returns the row already there where the content is the same. ON CONFLICT names no index: two have the
+-- id, and each has to let a concurrent writer of the same id win.
 create or replace function memstore.write_memory(
   candidate memstore.memories,
   target uuid default null,
@@ -35,7 +36,7 @@ begin
       candidate.as_of, candidate.admission, candidate.evidence_refs, candidate.stance, candidate.inserted_at,
       candidate.updated_at
     )
-    on conflict (id) do nothing
+    on conflict do nothing
     returning (memstore.to_memory(m)).*
     into v_written;
   else
@@ -54,7 +55,7 @@ begin
       candidate.as_of, candidate.admission, candidate.evidence_refs, candidate.stance, candidate.inserted_at,
       candidate.updated_at
     )
-    on conflict (id) do nothing
+    on conflict do nothing
     returning (memstore.to_memory(m)).*
     into v_written;
   end if;

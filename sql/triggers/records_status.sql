@@ -1,11 +1,16 @@
 -- Keeps the projection of statuses: after new records, and after claims are deleted with their records. The
--- update of the counter's row comes first: writers take turns, and a stale snapshot gets 40001.
+-- update of the counter's row comes first: writers take turns, and a stale snapshot gets 40001. A change touches
+-- few rows however many there are: plans that read a table whole are off.
 create or replace function memstore.note_records()
 returns trigger
 language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_claims uuid[];
@@ -65,6 +70,10 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
 declare
   v_claims uuid[] := array(select o.id from old_memories o where o.bucket = 'system' and not o.promoted);
