@@ -50,7 +50,7 @@ def require_version(version: int | None) -> None:
             f"The memstore schema is at version {version}; this client needs {SCHEMA_VERSION}."
         )
     if version > SCHEMA_VERSION:
-        _logger.info("the memstore schema is at version %d, this client knows %d", version, SCHEMA_VERSION)
+        _logger.warning("the memstore schema is at version %d, this client knows %d", version, SCHEMA_VERSION)
 
 
 def schema_version() -> Call[int]:
