@@ -83,7 +83,11 @@ def db(postgresql: psycopg.Connection) -> psycopg.Connection:
 @pytest.fixture
 def db_url(db: psycopg.Connection) -> str:
     """The conninfo of ``db``."""
-    return make_conninfo(db.info.dsn, password=db.info.password or None)
+    # Not info.dsn, which has parameters that an older server's psql doesn't know.
+    info = db.info
+    return make_conninfo(
+        host=info.host, port=info.port, user=info.user, dbname=info.dbname, password=info.password or None
+    )
 
 
 @pytest.fixture

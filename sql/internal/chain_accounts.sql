@@ -1,6 +1,6 @@
--- Whose rows a deletion of an account's claims may touch: the accounts of their whole chains. Whoever removes a row
--- of a chain locks them first, so that nobody else moves a pointer of it meanwhile.
-create or replace function memstore.chain_accounts(actor uuid, id uuid default null)
+-- Whose rows a deletion of some of an account's claims may touch: the accounts of their whole chains. Whoever removes a
+-- row of a chain locks them first, so that nobody else moves a pointer of it meanwhile.
+create or replace function memstore.chain_accounts(actor uuid, ids uuid[])
 returns uuid[]
 language sql
 stable
@@ -9,9 +9,9 @@ as $$
   with recursive chain as (
     select m.id, m.user_id, m.superseded_by_id
     from memstore.memories m
-    where m.user_id = chain_accounts.actor
+    where m.id = any (chain_accounts.ids)
+    and m.user_id = chain_accounts.actor
     and m.bucket = 'system'
-    and (chain_accounts.id is null or m.id = chain_accounts.id)
     union
     select n.id, n.user_id, n.superseded_by_id
     from chain c
@@ -28,4 +28,4 @@ as $$
   select array(select distinct c.user_id from chain c)
 $$;
 
-comment on function memstore.chain_accounts(uuid, uuid) is 'The accounts of the chains of an account''s claims.';
+comment on function memstore.chain_accounts(uuid, uuid[]) is 'The accounts of the chains of some claims of an account.';

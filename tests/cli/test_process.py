@@ -90,7 +90,14 @@ def test_a_reader_that_leaves(run: Run, db: Db, db_url: str) -> None:
 
 
 def test_ctrl_c_is_quiet(db_url: str) -> None:
-    process = start(db_url, "import", "-", stdin=subprocess.PIPE)
+    # A shell starts a background process with the signal ignored, and so would the test's own children.
+    process = start(
+        db_url,
+        "import",
+        "-",
+        stdin=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     with psycopg.connect(db_url, autocommit=True) as connection:
         # The account is made before standard input is read.
         wait_until(lambda: connection.execute("select count(*) from memstore.users").fetchone() == (1,))

@@ -28,7 +28,10 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 declare
-  v_accounts uuid[] := memstore.chain_accounts(delete_user.actor);
+  v_accounts uuid[] := memstore.chain_accounts(
+    delete_user.actor,
+    array(select m.id from memstore.memories m where m.user_id = delete_user.actor and m.bucket = 'system')
+  );
   v_deleted bigint;
 begin
   perform 1

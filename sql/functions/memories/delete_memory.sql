@@ -28,7 +28,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_accounts uuid[] := memstore.chain_accounts(delete_memory.actor, delete_memory.id);
+  v_accounts uuid[] := memstore.chain_accounts(delete_memory.actor, array[delete_memory.id]);
   v_user memstore.users;
   v_memory memstore.memory;
 begin
