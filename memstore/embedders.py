@@ -178,8 +178,8 @@ def fill(
     Fills the gaps that failing embedders left, and moves a store to another model. It may be stopped at any
     time and run again: each page is kept in a transaction of its own, provided that the store's source is no
     connection with an open transaction, or one that opens them by itself. Memories that are erased meanwhile
-    don't count. The embedder's time limit doesn't hold here. It ends early where the embedder fails for a whole
-    page.
+    don't count. The embedder's time limit doesn't hold here. It ends early where the embedder fails for a
+    whole page.
 
     Args:
         store: The store, of the schema's owner.
