@@ -6,7 +6,7 @@ stable parallel safe
 security invoker
 as $$
 declare
-  v_seconds double precision := extract(epoch from statement_timestamp() - age_text.moment);
+  v_seconds bigint := floor(extract(epoch from statement_timestamp() - age_text.moment))::bigint;
   v_unit text;
   v_unit_seconds integer;
   v_number bigint;
@@ -17,7 +17,7 @@ begin
   for v_unit, v_unit_seconds in
     values ('year', 31536000), ('month', 2592000), ('day', 86400), ('hour', 3600), ('minute', 60)
   loop
-    v_number := floor(v_seconds / v_unit_seconds);
+    v_number := v_seconds / v_unit_seconds;
     exit when v_number > 0;
   end loop;
   return format('%s %s%s ago', v_number, v_unit, case when v_number > 1 then 's' end);

@@ -58,7 +58,7 @@ as %3$L
 $f$,
     table_name || '_broken',
     table_name,
-    format(E'\ndeclare\n%s\n  v_broken jsonb := ''[]'';\nbegin\n%s\n  return v_broken;\nend\n', v_fields, v_each)
+    format(E'\ndeclare\n%s\n  v_broken jsonb := ''[]''::jsonb;\nbegin\n%s\n  return v_broken;\nend\n', v_fields, v_each)
   );
   execute format('comment on function memstore.%I(memstore.%I) is %L', table_name || '_obey', table_name,
     'Whether a row obeys all rules of its table; compiled from them.');

@@ -9,8 +9,8 @@ security invoker
 set standard_conforming_strings = on
 as $$
 declare
-  c_texts constant text[] := '{body,bucket,source_ref,embedding_model,slug,entity,tier,admission,language}';
-  c_history constant text[] := '{stance,superseded_by_id,superseded_at,inserted_at,updated_at}';
+  c_texts constant text[] := '{body,bucket,source_ref,embedding_model,slug,entity,tier,admission,language}'::text[];
+  c_history constant text[] := '{stance,superseded_by_id,superseded_at,inserted_at,updated_at}'::text[];
   v_item bigint;
   v_field text;
   v_row record;
@@ -109,8 +109,8 @@ begin
     candidate := v_row.candidate;
     if with_history then
       candidate.stance := v_row.value ->> 'stance';
-      candidate.superseded_by_id := v_row.value ->> 'superseded_by_id';
-      candidate.superseded_at := v_row.value ->> 'superseded_at';
+      candidate.superseded_by_id := (v_row.value ->> 'superseded_by_id')::uuid;
+      candidate.superseded_at := (v_row.value ->> 'superseded_at')::timestamptz;
       candidate.inserted_at := coalesce((v_row.value ->> 'inserted_at')::timestamptz, candidate.inserted_at);
       candidate.updated_at := coalesce((v_row.value ->> 'updated_at')::timestamptz, candidate.inserted_at);
     end if;

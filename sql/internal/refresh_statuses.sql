@@ -67,8 +67,8 @@ begin
     v_admitted := v_admitted_before;
   end if;
 
-  v_share_before := ceil(v_admitted_before / 4.0);
-  v_share := ceil(v_admitted / 4.0);
+  v_share_before := ceil(v_admitted_before / 4.0)::bigint;
+  v_share := ceil(v_admitted / 4.0)::bigint;
   -- A share beyond what an account may have open changes nothing.
   if v_share <> v_share_before and least(v_share, v_share_before) < memstore.maximum_open_challenges() then
     select array_agg(q.user_id) || v_authors

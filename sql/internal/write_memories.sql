@@ -32,7 +32,7 @@ begin
     and not exists (select from memstore.memories m where m.id = c.id)
     order by c.embedding_model collate "C", c.ordinality
   ) e;
-  select min(e.item)
+  select min(e.item)::integer
   into v_item
   from (
     select

@@ -37,7 +37,7 @@ declare
     supersede_with.actor,
     array[supersede_with.target, supersede_with.replacement]
   );
-  v_live integer;
+  v_live bigint;
   v_memory memstore.memory;
 begin
   select count(*)

@@ -55,8 +55,8 @@ declare
   v_memory memstore.memory;
   v_eligible integer;
   v_left integer;
-  v_lines text[] := '{}';
-  v_authors uuid[] := '{}';
+  v_lines text[] := '{}'::text[];
+  v_authors uuid[] := '{}'::uuid[];
 begin
   perform memstore.require_actor(actor);
   select s.*
@@ -73,8 +73,8 @@ begin
 
   select
     coalesce(array_agg(r.memory order by r.rank) filter (where r.eligible and r.rank <= v_bounds.maximum_attached), '{}'),
-    count(*) filter (where r.eligible),
-    count(*) filter (where v_hybrid and r.semantic_score is null)
+    (count(*) filter (where r.eligible))::integer,
+    (count(*) filter (where v_hybrid and r.semantic_score is null))::integer
   into v_ranked, v_eligible, unembedded
   from (
     select m.memory, m.eligible, m.semantic_score, row_number() over (partition by m.eligible order by m.ordinality) as rank
