@@ -1,6 +1,6 @@
 -- What: the records on claims of the system bucket, and the projection of what they derive.
 -- Why: a claim's status is what the records say of it; recall reads it by key.
--- Locks: memories, against writes, while one unique and two partial indexes are built. Clients: earlier ones
+-- Locks: memories, against reads and writes, while one unique and two partial indexes are built. Clients: earlier ones
 -- keep working.
 
 -- A record's target is a claim: its foreign key names all three.
