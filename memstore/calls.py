@@ -13,7 +13,17 @@ from uuid import UUID
 
 from memstore import wire
 from memstore.errors import schema_outdated
-from memstore.models import AdmissionRecord, Claim, Memory, RankedMemory, Recall, Rule, Settings, Violation
+from memstore.models import (
+    AdmissionRecord,
+    Claim,
+    Invariant,
+    Memory,
+    RankedMemory,
+    Recall,
+    Rule,
+    Settings,
+    Violation,
+)
 from memstore.wire import Call
 
 SCHEMA_VERSION: Final = 5
@@ -810,6 +820,20 @@ def import_memories(user_id: UUID | str, memories: Iterable[Mapping[str, object]
         AccessDenied: The role isn't the operator's.
     """
     return wire.call("import_memories", wire.rows(Memory), locals())
+
+
+def verify_store() -> Call[list[Invariant]]:
+    """Checks the store's data against each of its invariants; it reads all of it.
+
+    Calls `memstore.verify_store`. Operator only.
+
+    Returns:
+        The invariants, each with how many rows break it: 0 of all in a sound store.
+
+    Raises:
+        AccessDenied: The role isn't the operator's.
+    """
+    return wire.call("verify_store", wire.rows(Invariant), locals())
 
 
 def grant_api(role: str) -> Call[None]:

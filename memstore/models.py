@@ -224,6 +224,21 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Invariant:
+    """What always holds of the store's data, and whether it does.
+
+    Attributes:
+        invariant: Its name; the header of `verify_store` in `sql/functions` says what each means.
+        violations: How many rows break it.
+        example: The id of one of them, or the table where its rows have none; None where nothing breaks it.
+    """
+
+    invariant: str
+    violations: int
+    example: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What the operator decides for the whole store.
 

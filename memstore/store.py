@@ -249,6 +249,7 @@ class Store:
     forget_embedding_model = _method(calls.forget_embedding_model)
     memories_to_embed = _method(calls.memories_to_embed)
     import_memories = _method(calls.import_memories)
+    verify_store = _method(calls.verify_store)
     grant_api = _method(calls.grant_api)
     revoke_api = _method(calls.revoke_api)
 

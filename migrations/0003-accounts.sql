@@ -110,6 +110,8 @@ create table memstore.embedding_models (
   constraint embedding_models_registered_shape check (registered is not null)
 );
 
+alter table memstore.embedding_models alter column name set statistics 0;
+
 comment on table memstore.embedding_models is 'The embedding models in use, and how many numbers an embedding of each has.';
 comment on column memstore.embedding_models.name is 'The model''s name, as memories carry it.';
 comment on column memstore.embedding_models.dimensions is 'The number of dimensions; the first embedding, or the operator, fixes it.';

@@ -112,6 +112,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/operator/revoke_api.sql
 \ir functions/operator/set_maximum_live_memories.sql
 \ir functions/operator/set_steward.sql
+\ir functions/operator/verify_store.sql
 \ir triggers/records_fixed.sql
 \ir triggers/records_status.sql
 \ir functions/governance/challenge_memory.sql

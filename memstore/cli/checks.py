@@ -52,6 +52,16 @@ def check_database(connection: psycopg.Connection[Any]) -> Iterator[Check]:
     yield _check_api(connection)
 
 
+def check_data(store: Store) -> Iterator[Check]:
+    """Checks the data against each invariant of the store."""
+    for each in store.verify_store():
+        found = "holds"
+        if each.violations:
+            found = f"broken by {each.violations}, such as {each.example}"
+        advice = "sql/functions/operator/verify_store.sql says what it means. Restore a backup, or report it."
+        yield _check(each.invariant, not each.violations, found, advice)
+
+
 def _check(name: str, ok: bool, found: str, advice: str) -> Check:
     return Check(name, ok, found, None if ok else advice)
 

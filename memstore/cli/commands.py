@@ -573,12 +573,17 @@ def migrate(session: "Session") -> None:
         print("The database is up to date.")
 
 
-@command("memstore verify")
-def verify(session: "Session") -> None:
+@command("memstore verify", "memstore verify --data")
+def verify(
+    session: "Session",
+    data: Annotated[
+        bool, typer.Option("--data", help="Check all that is stored instead; for the operator.")
+    ] = False,
+) -> None:
     """Check that the database is as this version needs it; exit 1 where it isn't."""
-    from memstore.cli.checks import check_database
+    from memstore.cli.checks import check_data, check_database
 
-    checks = list(check_database(session.connection))
+    checks = list(check_data(session.store) if data else check_database(session.connection))
     session.out.records(
         checks,
         lambda check, _: ("ok" if check.ok else "off", check.name, check.found, check.advice or ""),

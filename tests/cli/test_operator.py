@@ -67,6 +67,19 @@ def test_verify_finds(run: Run, db: Db, change: str, line: str) -> None:
     assert line in run("verify", code=1).stdout
 
 
+def test_verify_data(run: Run, db: Db) -> None:
+    remember(run, PRIVATE)
+    lines = run("verify", "--data").stdout.splitlines()
+    names = [name for (name,) in db.execute("select invariant from memstore.verify_store()")]
+    assert lines == [f"ok\t{name}\tholds\t" for name in names]
+    db.execute("update memstore.users set live_memories = 7")
+    ((account,),) = db.execute("select id from memstore.users").fetchall()
+    broken = run("verify", "--data", code=1).stdout
+    assert f"off\tlive_memories\tbroken by 1, such as {account}\t" in broken
+    assert broken.count("off\t") == 1
+    assert [each["name"] for each in documents(run("verify", "--data", "--json", code=1))] == names
+
+
 def test_an_application_may_verify_its_calls(run: Run, db: Db, db_url: str) -> None:
     role = f"application_{uuid4().hex}"
     db.execute(f"create role {role} login".encode())

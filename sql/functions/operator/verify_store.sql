@@ -1,0 +1,308 @@
+/*
+verify_store: whether the store's data is as its rules have it.
+
+Example:
+  select invariant, violations from memstore.verify_store() where invariant like 'chain%';
+Result:
+  chain_targets|0
+  chain_times|0
+  chain_order|0
+  chain_loops|0
+  chain_borders|0
+
+Operator only. One row for each invariant, each with how many rows break it and the id of one of them; no text is
+shown. It reads the whole store in one snapshot, changes nothing, and takes a while for a large one. Constraints and
+triggers hold all of this; what gets past them is a damaged disk, a superuser who turned them off, or a fault.
+
+Invariants
+  users_rules, settings_rules, embedding_models_rules, memories_rules, memory_admissions_rules, claim_counter_rules,
+  deployment_rules   each row obeys the rules of its table
+  single_rows        settings and the counter of claims have one row each
+  live_memories      an account's count of live memories is that of its rows
+  erased_accounts    an erased account has no memories, and no texts in its records
+  owners             each memory's account exists
+  chain_targets      what a memory is replaced by exists
+  chain_times        what has a replacement has the time of it
+  chain_order        a replacement is itself replaced later
+  chain_loops        no memory is replaced by way of itself
+  chain_borders      a replacement is of the same account, or both are of the system bucket
+  search_vectors     the words of a memory are those of its body
+  tombstones         a memory is a tombstone if it has a stance
+  model_names        the model of each embedding is known
+  model_dimensions   each embedding has its model's number of dimensions
+  record_targets     a record is about a claim that exists
+  record_authors     a record's account exists
+  record_slugs       a record's slug and the literals of its keys are those of its fields
+  refutations        a refutation names a challenge of the same claim
+  claim_statuses     the statuses that are kept are those that the records give
+  open_challenges    the open challenges that are kept are those of the records, and those suspend that should
+  claim_counter      the count of admitted claims is that of the records
+Returns
+  of each invariant its name, the number of violations, and the id of one
+Errors
+  none
+*/
+create or replace function memstore.verify_store()
+returns table (invariant text, violations bigint, example text)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return query
+  with recursive
+  pointers as (
+    select m.id, t.id as target, m.superseded_at, m.user_id, m.bucket, t.superseded_at as target_superseded_at,
+      t.user_id as target_user_id, t.bucket as target_bucket
+    from memstore.memories m
+    left join memstore.memories t on t.id = m.superseded_by_id
+    where m.superseded_by_id is not null
+  ),
+  -- Where times rise along a chain, it has no loop: a loop has a pointer along which they don't.
+  walks as (
+    select p.id as start, p.target as reached
+    from pointers p
+    where p.superseded_at is null
+    or p.target_superseded_at <= p.superseded_at
+    union
+    select w.start, m.superseded_by_id
+    from walks w
+    join memstore.memories m on m.id = w.reached
+    where m.superseded_by_id is not null
+  ),
+  verdicts as (
+    select distinct on (r.memory_id) r.memory_id, r.verdict
+    from memstore.memory_admissions r
+    where r.role = 'admission'
+    order by r.memory_id, r.inserted_at desc, r.id desc
+  ),
+  statuses as (
+    select v.memory_id, v.verdict, d.status
+    from verdicts v
+    join memstore.derive_statuses() d on d.memory_id = v.memory_id
+  ),
+  challenges as (
+    select c.id, c.memory_id, c.user_id, c.inserted_at, c.evidence_refs is not null as evidenced
+    from memstore.memory_admissions c
+    where c.role = 'challenge'
+    and not exists (select from memstore.memory_admissions r where r.challenge_id = c.id)
+  ),
+  -- Rule 6: of several by one account against one claim the earliest counts; a quarter of the admitted claims is its
+  -- author's share.
+  counted as (
+    select distinct on (c.user_id, c.memory_id) c.id, c.user_id, c.inserted_at
+    from challenges c
+    join verdicts v on v.memory_id = c.memory_id and v.verdict = 'admitted'
+    where c.evidenced
+    order by c.user_id, c.memory_id, c.inserted_at, c.id
+  ),
+  queued as (
+    select c.id, row_number() over (partition by c.user_id order by c.inserted_at, c.id) as position
+    from counted c
+  ),
+  effective as (
+    select q.id
+    from queued q
+    where q.position <= (select ceil(count(*) / 4.0) from verdicts v where v.verdict = 'admitted')
+  ),
+  broken (invariant, id) as (
+    select 'users_rules', u.id::text
+    from memstore.users u
+    where not memstore.users_obey(u)
+
+    union all
+    select 'settings_rules', 'settings'
+    from memstore.settings s
+    where not memstore.settings_obey(s)
+
+    union all
+    -- A model's name is a text.
+    select 'embedding_models_rules', 'embedding_models'
+    from memstore.embedding_models e
+    where not memstore.embedding_models_obey(e)
+
+    union all
+    select 'memories_rules', m.id::text
+    from memstore.memories m
+    where not memstore.memories_obey(m)
+
+    union all
+    select 'memory_admissions_rules', r.id::text
+    from memstore.memory_admissions r
+    where not memstore.memory_admissions_obey(r)
+
+    union all
+    select 'claim_counter_rules', 'claim_counter'
+    from memstore.claim_counter c
+    where not memstore.claim_counter_obey(c)
+
+    union all
+    select 'deployment_rules', 'deployment'
+    from memstore.deployment d
+    where not memstore.deployment_obey(d)
+
+    union all
+    select 'single_rows', n.name
+    from (
+      select 'settings', count(*) from memstore.settings
+      union all
+      select 'claim_counter', count(*) from memstore.claim_counter
+    ) n (name, number)
+    where n.number <> 1
+
+    union all
+    select 'live_memories', u.id::text
+    from memstore.users u
+    left join (
+      select m.user_id, count(*) as number
+      from memstore.memories m
+      where m.superseded_at is null
+      and m.stance is null
+      group by m.user_id
+    ) l on l.user_id = u.id
+    where u.live_memories is distinct from coalesce(l.number, 0)
+
+    union all
+    select 'erased_accounts', u.id::text
+    from memstore.users u
+    where u.erased_at is not null
+    and (
+      exists (select from memstore.memories m where m.user_id = u.id)
+      or exists (
+        select
+        from memstore.memory_admissions r
+        where r.user_id = u.id
+        and (r.ground <> '[erased]' or r.evidence_refs is distinct from memstore.erase_evidence(r.evidence_refs))
+      )
+    )
+
+    union all
+    select 'owners', m.id::text
+    from memstore.memories m
+    where not exists (select from memstore.users u where u.id = m.user_id)
+
+    union all
+    select 'chain_targets', p.id::text
+    from pointers p
+    where p.target is null
+
+    union all
+    select 'chain_times', p.id::text
+    from pointers p
+    where p.superseded_at is null
+
+    union all
+    select 'chain_order', p.id::text
+    from pointers p
+    where p.target_superseded_at <= p.superseded_at
+
+    union all
+    select 'chain_loops', w.start::text
+    from walks w
+    where w.reached = w.start
+
+    union all
+    select 'chain_borders', p.id::text
+    from pointers p
+    where (p.bucket = 'system') <> (p.target_bucket = 'system')
+    or p.bucket <> 'system' and p.user_id <> p.target_user_id
+
+    union all
+    select 'search_vectors', m.id::text
+    from memstore.memories m
+    where m.search_vector is distinct from array_to_tsvector(memstore.lexemes(m.language, m.body))
+
+    union all
+    select 'tombstones', m.id::text
+    from memstore.memories m
+    where m.promoted is distinct from (m.stance is not null)
+
+    union all
+    select 'model_names', m.id::text
+    from memstore.memories m
+    where m.embedding_model is not null
+    and not exists (select from memstore.embedding_models e where e.name = m.embedding_model)
+
+    union all
+    select 'model_dimensions', m.id::text
+    from memstore.memories m
+    join memstore.embedding_models e on e.name = m.embedding_model
+    where cardinality(m.embedding) is distinct from e.dimensions
+
+    union all
+    select 'record_targets', r.id::text
+    from memstore.memory_admissions r
+    where not exists (
+      select
+      from memstore.memories m
+      where m.id = r.memory_id
+      and m.bucket = 'system'
+      and m.stance is null
+    )
+
+    union all
+    select 'record_authors', r.id::text
+    from memstore.memory_admissions r
+    where not exists (select from memstore.users u where u.id = r.user_id)
+
+    union all
+    select 'record_slugs', r.id::text
+    from memstore.memory_admissions r
+    where row(r.slug, r.memory_bucket, r.memory_promoted, r.challenge_role) is distinct from row(
+      case r.role
+        when 'admission' then 'adm:' || r.memory_id::text
+        when 'challenge' then 'chl:' || r.memory_id::text
+        when 'refutation' then 'ref:' || r.challenge_id::text
+      end,
+      'system',
+      false,
+      'challenge'
+    )
+
+    union all
+    select 'refutations', r.id::text
+    from memstore.memory_admissions r
+    where r.challenge_id is not null
+    and not exists (
+      select
+      from memstore.memory_admissions c
+      where c.id = r.challenge_id
+      and c.memory_id = r.memory_id
+      and c.role = 'challenge'
+    )
+
+    union all
+    select 'claim_statuses', coalesce(k.memory_id, s.memory_id)::text
+    from memstore.claim_statuses k
+    full join statuses s on s.memory_id = k.memory_id
+    where row(k.memory_id, k.verdict, k.status) is distinct from row(s.memory_id, s.verdict, s.status)
+
+    union all
+    select 'open_challenges', coalesce(o.challenge_id, c.id)::text
+    from memstore.open_challenges o
+    full join challenges c on c.id = o.challenge_id
+    where row(o.challenge_id, o.memory_id, o.user_id, o.inserted_at, o.evidenced)
+      is distinct from row(c.id, c.memory_id, c.user_id, c.inserted_at, c.evidenced)
+    or o.effective <> exists (select from effective e where e.id = o.challenge_id)
+
+    union all
+    select 'claim_counter', 'claim_counter'
+    from memstore.claim_counter c
+    where c.admitted <> (select count(*) from verdicts v where v.verdict = 'admitted')
+  )
+  select i.name, count(b.id), min(b.id)
+  from unnest(array[
+    'users_rules', 'settings_rules', 'embedding_models_rules', 'memories_rules', 'memory_admissions_rules',
+    'claim_counter_rules', 'deployment_rules', 'single_rows', 'live_memories', 'erased_accounts', 'owners',
+    'chain_targets', 'chain_times', 'chain_order', 'chain_loops', 'chain_borders', 'search_vectors', 'tombstones',
+    'model_names', 'model_dimensions', 'record_targets', 'record_authors', 'record_slugs', 'refutations',
+    'claim_statuses', 'open_challenges', 'claim_counter'
+  ]) with ordinality i (name, position)
+  left join broken b on b.invariant = i.name
+  group by i.name, i.position
+  order by i.position;
+end
+$$;
+
+comment on function memstore.verify_store() is 'Whether the store''s data is as its rules have it: each invariant, and how many rows break it.';
