@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'8c9f9e28055f0f438a35caf5958e093d23ee2a694b3a3be46091bceb76ff1c05',
+'25c7e21c5463fa71fd3d9ef7b66f765dcc8747a816021800c2640bc41b8de1f6',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

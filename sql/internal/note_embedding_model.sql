@@ -24,12 +24,18 @@ begin
       and m.dimensions = note_embedding_model.dimensions
       for key share;
     elsif v_model.registered
-      or exists (select from memstore.memories m where m.embedding_model = note_embedding_model.name)
+      or exists (
+        select
+        from memstore.memories o
+        where o.embedding_model = note_embedding_model.name
+        and cardinality(o.embedding) <> note_embedding_model.dimensions
+      )
       or current_setting('transaction_isolation') <> 'read committed'
     then
       perform memstore.refuse('embedding_dimensions_differ', 'embedding', context);
     else
-      -- Nobody uses the name. Locked first, so that the next statement sees what a concurrent writer committed.
+      -- Nobody uses the name, but for the row that is being written. Locked first, so that the next statement sees
+      -- what a concurrent writer committed.
       perform 1
       from memstore.embedding_models m
       where m.name = note_embedding_model.name
@@ -38,7 +44,12 @@ begin
       set dimensions = note_embedding_model.dimensions
       where m.name = note_embedding_model.name
       and not m.registered
-      and not exists (select from memstore.memories o where o.embedding_model = m.name);
+      and not exists (
+        select
+        from memstore.memories o
+        where o.embedding_model = m.name
+        and cardinality(o.embedding) <> note_embedding_model.dimensions
+      );
     end if;
     -- Otherwise the name came, went or changed in between.
     exit when found;

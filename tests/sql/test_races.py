@@ -499,6 +499,21 @@ class TestEmbeddingModels:
         db.execute("delete from memstore.memories")
         insert(db, account_of(db, "a0"), "x", embedding=[1.0] * 7, embedding_model="m")
 
+    @pytest.mark.parametrize("level", [IsolationLevel.REPEATABLE_READ, IsolationLevel.SERIALIZABLE])
+    def test_a_name_left_behind_is_free(
+        self, level: IsolationLevel, db: psycopg.Connection, connect: Connect
+    ) -> None:
+        """A stale snapshot can't tell the last embedding, and leaves the name: anybody may have it."""
+        account = account_of(db, "a")
+        memory = insert(db, account, "x", embedding=[1.0] * 2, embedding_model="m")["id"]
+        stale = connect(autocommit=False)
+        stale.isolation_level = level
+        rows(stale, DELETE, account, memory)
+        stale.commit()
+        insert(db, account, "x", embedding=[1.0] * 7, embedding_model="m")
+        with refused("embedding_dimensions_differ"):
+            insert(db, account, "y", embedding=[1.0] * 2, embedding_model="m")
+
     def test_models_swapped(self, db: psycopg.Connection, connect: Connect) -> None:
         def swap(account: UUID, *models: str) -> Work:
             memory = insert(db, account, "x", embedding=[1.0], embedding_model=models[-1])["id"]
