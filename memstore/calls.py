@@ -26,7 +26,7 @@ from memstore.models import (
 )
 from memstore.wire import Call
 
-SCHEMA_VERSION: Final = 5
+SCHEMA_VERSION: Final = 7
 """The oldest schema that has everything called here, by the number of its newest migration."""
 
 _logger: Final = logging.getLogger("memstore")

@@ -40,6 +40,14 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0005-governance.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0006-admitted-claims') as pending \gset
+\if :pending
+\ir ../migrations/0006-admitted-claims.sql
+\endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0007-literal-languages') as pending \gset
+\if :pending
+\ir ../migrations/0007-literal-languages.sql
+\endif
 \ir yoyo.sql
 
 \ir views/refusals.sql
@@ -52,6 +60,11 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/compile_similarities.sql
 \ir internal/fuse.sql
 \ir internal/embedding_is_usable.sql
+\ir internal/words_are_indexed.sql
+\ir internal/count_candidates.sql
+\ir internal/match_memories.sql
+\ir internal/score_memories.sql
+\ir internal/best_memories.sql
 \ir internal/age_text.sql
 \ir internal/is_date.sql
 \ir internal/lock_actor.sql
@@ -74,6 +87,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/lock_steward.sql
 \ir internal/lock_user.sql
 \ir internal/maximum_open_challenges.sql
+\ir internal/refresh_admitted_claims.sql
 \ir internal/refresh_statuses.sql
 \ir internal/to_record.sql
 \ir internal/write_correction.sql
@@ -115,6 +129,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/operator/verify_store.sql
 \ir triggers/records_fixed.sql
 \ir triggers/records_status.sql
+\ir triggers/claims_retired.sql
 \ir functions/governance/challenge_memory.sql
 \ir functions/governance/list_claims.sql
 \ir functions/governance/list_records.sql

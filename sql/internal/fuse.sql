@@ -5,10 +5,7 @@ language sql
 immutable parallel safe
 security invoker
 as $$
-  select round(
-    (case when hybrid then 0.6 * lexical_score + 0.4 * coalesce(semantic_score, 0) else lexical_score end)::numeric,
-    6
-  )::double precision
+  select round(1e6 * case when hybrid then 0.6 * lexical_score + 0.4 * coalesce(semantic_score, 0) else lexical_score end) / 1e6
 $$;
 
 comment on function memstore.fuse(double precision, double precision, boolean) is 'The score of a memory for a turn.';

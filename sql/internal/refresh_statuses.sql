@@ -121,6 +121,8 @@ begin
   ) d
   where s.memory_id = d.memory_id
   and s.status <> d.status;
+
+  perform memstore.refresh_admitted_claims(v_claims);
 end
 $$;
 

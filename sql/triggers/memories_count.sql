@@ -10,6 +10,8 @@ as $$
 declare
   v_accounts uuid[];
   v_changes bigint[];
+  v_account record;
+  v_change bigint;
   v_over uuid[];
   v_room text;
 begin
@@ -58,19 +60,19 @@ begin
     for no key update;
   end if;
 
-  with counted as (
+  for v_account in
     update memstore.users u
-    set live_memories = u.live_memories + c.change
-    from unnest(v_accounts, v_changes) c (user_id, change)
-    where u.id = c.user_id
-    returning u.id, c.change, u.live_memories - u.maximum_live_memories as over
-  )
-  select
-    array_agg(c.id),
-    string_agg(format('Only %s of %s fit', greatest(c.change - c.over, 0), c.change), ', ') filter (where c.change > 1)
-  into v_over, v_room
-  from counted c
-  where c.over > 0;
+    set live_memories = u.live_memories + v_changes[array_position(v_accounts, u.id)]
+    where u.id = any (v_accounts)
+    returning u.id, u.live_memories - u.maximum_live_memories as over
+  loop
+    continue when v_account.over <= 0;
+    v_over := v_over || v_account.id;
+    v_change := v_changes[array_position(v_accounts, v_account.id)];
+    if v_change > 1 then
+      v_room := concat(v_room || ', ', format('Only %s of %s fit', greatest(v_change - v_account.over, 0), v_change));
+    end if;
+  end loop;
 
   -- At or above the ceiling an account may still correct: a row that one of its own points at adds nothing,
   -- unless that one came in the same statement.

@@ -2,7 +2,7 @@
 schema_version: the number of the newest migration that these functions were written for.
 
 Example:
-  select memstore.schema_version() >= 5;
+  select memstore.schema_version() >= 7;
 Result:
   t
 
@@ -19,7 +19,7 @@ language sql
 immutable parallel safe
 security invoker
 as $$
-  select 5
+  select 7
 $$;
 
 comment on function memstore.schema_version() is 'The number of the newest migration that these functions were written for.';

@@ -9,8 +9,14 @@ Result:
 
 The one read that crosses accounts; it gives nothing unless the operator has turned it on (configure). Eligible are
 live claims whose derived status is admitted, with a lexical or a semantic score above its floor; the scores are those
-of rank_memories (without neighbours), n and df counted over the admitted live claims. Of them come as many as maximum_system_pool, none of an account
-beyond a quarter of that, rounded up: accounts take turns in the order of their best claim.
+of rank_memories (without neighbours), n and df counted over the admitted live claims. Of them come as many as
+maximum_system_pool, none of an account beyond a quarter of that, rounded up: accounts take turns in the order of their
+best claim.
+
+By its words a turn considers at most 25 times as many claims as the pool has places, however many there are: those of
+its rarest words. Words are taken from the rarest on, each with all the claims that have it, while these together
+still have room; of the first word whose claims have not, the newest that have. Every word of the turn counts in the
+score of each.
 
 Arguments
   actor            uuid    any account
@@ -39,6 +45,8 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
 set jit = off
 as $$
 declare
@@ -54,56 +62,85 @@ begin
   end if;
 
   return query
-  with languages as materialized (
-    select m.language, count(*) as n
-    from memstore.claim_statuses s
-    join memstore.memories m on m.id = s.memory_id
-    where s.status = 'admitted'
-    and m.bucket = 'system'
-    and m.superseded_at is null
-    and not m.promoted
-    group by m.language
+  with turns as materialized (
+    select l.language, l.claims as n, (memstore.lexemes(l.language, left(rank_claims.query, 512)))[:64] as lexemes
+    from memstore.claim_languages l
   ),
-  turn as materialized (
-    select l.language, l.n, t.lexeme, ('''' || t.lexeme || '''')::tsquery as term
-    from languages l
-    cross join unnest((memstore.lexemes(l.language, left(rank_claims.query, 512)))[:64]) t (lexeme)
-  ),
-  hits as materialized (
-    select m.id, t.language, t.lexeme
-    from turn t
-    -- OFFSET keeps the words with the index on them; as a join they become a scan of all claims.
-    cross join lateral (
-      select c.id
-      from memstore.memories c
-      where c.search_vector @@ t.term
-      and c.language = t.language
-      and c.bucket = 'system'
-      and c.superseded_at is null
-      and not c.promoted
-      offset 0
-    ) m
-    join memstore.claim_statuses s on s.memory_id = m.id and s.status = 'admitted'
-  ),
-  weights as materialized (
+  words as materialized (
     select
       t.language,
-      t.lexeme,
-      ln(1 + (t.n - count(h.id) + 0.5::double precision) / (count(h.id) + 0.5::double precision)) as weight
-    from turn t
-    left join hits h on h.language = t.language and h.lexeme = t.lexeme
-    group by t.language, t.lexeme, t.n
+      ('''' || l.lexeme || '''')::tsquery as term,
+      t.n,
+      coalesce(w.claims, 0) as df,
+      ln(1 + (t.n - coalesce(w.claims, 0) + 0.5::double precision) / (coalesce(w.claims, 0) + 0.5::double precision)) as weight,
+      25::bigint * v_settings.maximum_system_pool
+        - sum(coalesce(w.claims, 0)) over (order by w.claims, t.language collate "C", l.lexeme collate "C" rows unbounded preceding)
+        + coalesce(w.claims, 0) as room
+    from turns t
+    cross join unnest(t.lexemes) l (lexeme)
+    left join memstore.claim_words w on w.language = t.language and w.lexeme = l.lexeme
+  ),
+  considered as materialized (
+    select distinct on (c.memory_id) c.memory_id, c.language, c.search_vector
+    from (
+      select m.memory_id, m.language, m.search_vector
+      from words w
+      -- OFFSET keeps the words with the index on them; as a join they become a scan of all claims.
+      cross join lateral (
+        select a.memory_id, a.language, a.search_vector
+        from memstore.admitted_claims a
+        where a.search_vector @@ w.term
+        and a.language = w.language
+        offset 0
+      ) m
+      where w.df between 1 and w.room
+      union all
+      -- Few of a language's claims have the word: the newest of those.
+      select m.memory_id, m.language, m.search_vector
+      from words w
+      cross join lateral (
+        select i.memory_id, i.language, i.search_vector
+        from (
+          select a.memory_id, a.language, a.search_vector, a.inserted_at
+          from memstore.admitted_claims a
+          where a.search_vector @@ w.term
+          and a.language = w.language
+          offset 0
+        ) i
+        order by i.inserted_at desc, i.memory_id
+        limit w.room
+      ) m
+      where w.room > 0
+      and w.df > w.room
+      and w.df::double precision * w.df < w.room::double precision * w.n
+      union all
+      -- Many have it: walking down from the newest finds them sooner. IS TRUE keeps the words' index out of it.
+      select m.memory_id, m.language, m.search_vector
+      from words w
+      cross join lateral (
+        select a.memory_id, a.language, a.search_vector
+        from memstore.admitted_claims a
+        where a.language = w.language
+        and (a.search_vector @@ w.term) is true
+        order by a.inserted_at desc, a.memory_id
+        limit w.room
+      ) m
+      where w.room > 0
+      and w.df > w.room
+      and w.df::double precision * w.df >= w.room::double precision * w.n
+    ) c
+    order by c.memory_id
   ),
   lexical as (
-    select h.id, sum(w.weight) / min(s.weight) as score
-    from hits h
-    join weights w on w.language = h.language and w.lexeme = h.lexeme
+    select c.memory_id as id, sum(w.weight) / min(t.weight) as score
+    from considered c
+    join words w on w.language = c.language and c.search_vector @@ w.term
     join (
       select w.language, sum(w.weight) as weight
-      from weights w
+      from words w
       group by w.language
-    ) s on s.language = h.language
-    group by h.id
+    ) t on t.language = c.language
+    group by c.memory_id
   ),
   semantic as materialized (
     select s.id, case when s.similarity < 0 then 0 else s.similarity end as score
@@ -111,11 +148,9 @@ begin
       case
         when v_hybrid then array(
           select m.id
-          from memstore.claim_statuses s
-          join memstore.memories m on m.id = s.memory_id
-          where s.status = 'admitted'
-          and m.superseded_at is null
-          and m.embedding_model = memstore.trim_text(rank_claims.embedding_model)
+          from memstore.admitted_claims a
+          join memstore.memories m on m.id = a.memory_id
+          where m.embedding_model = memstore.trim_text(rank_claims.embedding_model)
         )
       end,
       embedding,
@@ -126,8 +161,8 @@ begin
     select
       coalesce(l.id, s.id) as id,
       memstore.fuse(coalesce(l.score, 0), s.score, v_hybrid) as score,
-      round(coalesce(l.score, 0)::numeric, 6)::double precision as lexical_score,
-      round(s.score::numeric, 6)::double precision as semantic_score
+      round(1e6 * coalesce(l.score, 0)) / 1e6 as lexical_score,
+      round(1e6 * s.score) / 1e6 as semantic_score
     from lexical l
     full join semantic s on s.id = l.id
   ),
@@ -144,10 +179,6 @@ begin
     from scores s
     join memstore.memories m on m.id = s.id
     where (s.lexical_score > v_settings.lexical_floor or s.semantic_score > v_settings.semantic_floor)
-    -- True of all of them; said so that the partial index serves.
-    and m.bucket = 'system'
-    and m.superseded_at is null
-    and not m.promoted
   ),
   pool as (
     select r.id, r.score, r.lexical_score, r.semantic_score, r.round, min(r.position) over (partition by r.user_id) as best

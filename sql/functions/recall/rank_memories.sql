@@ -48,119 +48,17 @@ set plan_cache_mode = force_generic_plan
 set enable_seqscan = off
 set jit = off
 as $$
-declare
-  v_settings memstore.settings;
-  v_hybrid boolean := memstore.embedding_is_usable(embedding, embedding_model);
 begin
-  select s.*
-  into v_settings
-  from memstore.settings s;
   perform memstore.require_actor(rank_memories.actor);
   if coalesce(memstore.trim_text(rank_memories.query), '') = '' then
     return;
   end if;
 
   return query
-  with candidates as materialized (
-    select
-      memstore.to_memory(m) as memory,
-      m.id,
-      m.language,
-      m.bucket,
-      m.inserted_at,
-      m.search_vector,
-      case when m.source_ref is not null then lag(m.id) over source end as previous_id,
-      case when m.source_ref is not null then lead(m.id) over source end as next_id
-    from memstore.memories m
-    where m.user_id = rank_memories.actor
-    and m.superseded_at is null
-    and m.bucket in ('user', 'learned')
-    window source as (partition by m.source_ref, m.language order by m.inserted_at, m.id)
-  ),
-  languages as (
-    select c.language, count(*) as n
-    from candidates c
-    group by c.language
-  ),
-  turn as materialized (
-    -- A lexeme has neither quotes nor backslashes: the text function makes separators of them.
-    select l.language, l.n, t.lexeme, ('''' || t.lexeme || '''')::tsquery as term
-    from languages l
-    cross join unnest((memstore.lexemes(l.language, left(rank_memories.query, 512)))[:64]) t (lexeme)
-  ),
-  hits as materialized (
-    select c.id, c.previous_id, c.next_id, t.language, t.lexeme
-    from turn t
-    join candidates c on c.language = t.language and c.search_vector @@ t.term
-  ),
-  weights as materialized (
-    select
-      t.language,
-      t.lexeme,
-      ln(1 + (t.n - count(h.id) + 0.5::double precision) / (count(h.id) + 0.5::double precision)) as weight
-    from turn t
-    left join hits h on h.language = t.language and h.lexeme = t.lexeme
-    group by t.language, t.lexeme, t.n
-  ),
-  -- A word of a row counts for the rows next to it in the same source too, by less.
-  covered as (
-    select n.id, h.language, h.lexeme, max(n.share) as share
-    from hits h
-    cross join lateral (
-      values
-        (h.id, 1::double precision),
-        (h.next_id, v_settings.previous_share),
-        (h.previous_id, v_settings.next_share)
-    ) n (id, share)
-    where n.id is not null
-    group by n.id, h.language, h.lexeme
-  ),
-  lexical as (
-    select c.id, sum(w.weight * c.share) / min(s.weight) as score
-    from covered c
-    join weights w on w.language = c.language and w.lexeme = c.lexeme
-    join (
-      select w.language, sum(w.weight) as weight
-      from weights w
-      group by w.language
-    ) s on s.language = c.language
-    group by c.id
-  ),
-  scores as (
-    select
-      c.memory,
-      c.id,
-      c.inserted_at,
-      c.bucket,
-      coalesce(l.score, 0) as lexical_score,
-      case when s.similarity < 0 then 0 else s.similarity end as semantic_score
-    from candidates c
-    left join lexical l on l.id = c.id
-    left join memstore.similarities(
-      case when v_hybrid then array(select c.id from candidates c) end, embedding, embedding_model
-    ) s on s.id = c.id
-  ),
-  rounded as (
-    select
-      s.memory,
-      s.id,
-      s.inserted_at,
-      s.bucket,
-      memstore.fuse(s.lexical_score, s.semantic_score, v_hybrid) as score,
-      round(s.lexical_score::numeric, 6)::double precision as lexical_score,
-      round(s.semantic_score::numeric, 6)::double precision as semantic_score
-    from scores s
-  )
-  select
-    r.memory,
-    r.score,
-    r.lexical_score,
-    r.semantic_score,
-    r.bucket = 'user'
-      or r.lexical_score > v_settings.lexical_floor
-      or coalesce(r.semantic_score > v_settings.semantic_floor, false)
-  from rounded r
-  order by r.score desc, r.inserted_at desc, r.id;
+  select memstore.to_memory(m), s.score, s.lexical_score, s.semantic_score, s.eligible
+  from memstore.score_memories(actor, query, rank_memories.embedding, rank_memories.embedding_model) s
+  join memstore.memories m on m.id = s.id
+  order by s.score desc, s.inserted_at desc, s.id;
 end
 $$;
 

@@ -47,13 +47,14 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
 as $$
 declare
   v_bounds memstore.settings;
-  v_hybrid boolean := memstore.embedding_is_usable(embedding, embedding_model);
-  v_ranked memstore.memory[];
+  v_best record;
   v_memory memstore.memory;
-  v_eligible integer;
   v_left integer;
   v_lines text[] := '{}'::text[];
   v_authors uuid[] := '{}'::uuid[];
@@ -71,19 +72,18 @@ begin
     perform memstore.refuse('argument_invalid', 'maximum_attached_characters');
   end if;
 
-  select
-    coalesce(array_agg(r.memory order by r.rank) filter (where r.eligible and r.rank <= v_bounds.maximum_attached), '{}'),
-    (count(*) filter (where r.eligible))::integer,
-    (count(*) filter (where v_hybrid and r.semantic_score is null))::integer
-  into v_ranked, v_eligible, unembedded
-  from (
-    select m.memory, m.eligible, m.semantic_score, row_number() over (partition by m.eligible order by m.ordinality) as rank
-    from memstore.rank_memories(actor, query, embedding, embedding_model) with ordinality m
-  ) r;
+  v_best := memstore.best_memories(actor, query, embedding, embedding_model, v_bounds.maximum_attached);
+  backend := v_best.backend;
+  unembedded := v_best.unembedded;
 
   memories := '[]';
   v_left := v_bounds.maximum_attached_characters;
-  foreach v_memory in array v_ranked loop
+  for v_memory in
+    select (memstore.to_memory(m)).*
+    from unnest(v_best.ids) with ordinality b (id, position)
+    join memstore.memories m on m.id = b.id
+    order by b.position
+  loop
     continue when char_length(v_memory.body) > v_left;
     v_left := v_left - char_length(v_memory.body);
     memories := memories || to_jsonb(v_memory);
@@ -93,7 +93,7 @@ begin
     );
   end loop;
 
-  dropped := v_eligible - cardinality(v_lines);
+  dropped := v_best.eligible - cardinality(v_lines);
 
   if v_bounds.system_recall_enabled then
     for v_memory in
@@ -122,11 +122,6 @@ begin
     );
   end if;
   note := nullif(array_to_string(v_lines, E'\n'), '');
-  backend := case
-    when coalesce(memstore.trim_text(query), '') = '' then 'none'
-    when v_hybrid then 'hybrid'
-    else 'lexical'
-  end;
 end
 $$;
 

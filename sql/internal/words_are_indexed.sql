@@ -1,0 +1,22 @@
+-- Whether the words of an account's memories are read from the operator's indexes (options/large_accounts.sql): where
+-- they exist and the account is large enough for them to be the faster way.
+create or replace function memstore.words_are_indexed(actor uuid)
+returns boolean
+language plpgsql
+stable
+security invoker
+as $$
+begin
+  if (select u.live_memories from memstore.users u where u.id = words_are_indexed.actor) < 5000 then
+    return false;
+  end if;
+  return 2 = (
+    select count(*)
+    from pg_index i
+    where i.indexrelid in (to_regclass('memstore.memories_words_idx'), to_regclass('memstore.memories_sources_idx'))
+    and i.indisvalid
+  );
+end
+$$;
+
+comment on function memstore.words_are_indexed(uuid) is 'Whether the words of an account''s memories are read from the operator''s indexes.';

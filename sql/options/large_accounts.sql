@@ -1,0 +1,16 @@
+-- For accounts of many thousand live memories: the indexes from which recall then reads the words of a turn, instead
+-- of looking at each of the account's memories. They cost every insert, so they are the operator's choice.
+--
+--   psql -d memory -f sql/options/large_accounts.sql
+--
+-- The owner of the database runs it, also while the store is in use; it needs PostgreSQL's own btree_gin, and can be
+-- repeated. Accounts below 5,000 live memories are read as before. To take it back, drop the two indexes.
+
+\set ON_ERROR_STOP on
+create extension if not exists btree_gin;
+create index concurrently if not exists memories_words_idx on memstore.memories using gin (user_id, search_vector)
+where superseded_at is null and bucket in ('user', 'learned');
+create index concurrently if not exists memories_sources_idx
+on memstore.memories (user_id, source_ref, language, inserted_at, id) include (bucket)
+where superseded_at is null and bucket in ('user', 'learned');
+vacuum (analyze) memstore.memories;
