@@ -190,4 +190,7 @@ def _connect(conninfo: str) -> psycopg.Connection:
 
 
 if __name__ == "__main__":
-    (sql_dir() / "digest.sql").write_text(digest_sql(), encoding="utf-8")
+    # What is generated: the digest, what help() shows, and sql/README.md.
+    from memstore.reference import write
+
+    write()

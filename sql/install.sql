@@ -50,6 +50,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \endif
 \ir yoyo.sql
 
+\ir views/pages.sql
 \ir views/refusals.sql
 \ir views/rules.sql
 \ir internal/refuse.sql
@@ -102,7 +103,8 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/accounts/create_user.sql
 \ir functions/accounts/delete_user.sql
 \ir functions/accounts/find_user.sql
-\ir functions/accounts/schema_version.sql
+\ir functions/schema/help.sql
+\ir functions/schema/schema_version.sql
 \ir functions/memories/delete_memory.sql
 \ir functions/memories/get_memory.sql
 \ir functions/memories/insert_memories.sql

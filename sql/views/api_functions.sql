@@ -6,7 +6,7 @@ select p.oid::regprocedure as signature, p.proname::text as name
 from pg_catalog.pg_proc p
 where p.pronamespace = 'memstore'::regnamespace
 and p.proname in (
-  'schema_version',
+  'help', 'schema_version',
   'create_user', 'find_user', 'delete_user',
   'insert_memory', 'insert_memories', 'supersede_memory', 'supersede_with', 'delete_memory', 'get_memory',
   'list_memories', 'memory_history', 'memories_as_of', 'set_embedding', 'memory_violations', 'list_rules',

@@ -29,7 +29,7 @@ from (
     ('record_is_immutable', 'MS011', 'A record never changes.',
       'Add another record.'),
     ('argument_invalid', 'MS012', 'The argument is not of the form that the function takes.',
-      'The function''s page in sql/functions says what it takes.'),
+      'The function''s page says what it takes: select memstore.help(''its_name'').'),
     ('embedding_dimensions_differ', 'MS013', 'Embeddings of this model have another number of dimensions.',
       'Use another model name, or have the operator forget this one once no memory uses it.'),
     ('migration_changed', 'MS020', 'This migration was applied from another file.',

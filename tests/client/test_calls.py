@@ -15,7 +15,8 @@ from memstore.wire import Call
 
 Db = psycopg.Connection[Any]
 
-FUNCTIONS = {path.stem for path in Path(__file__).parents[2].glob("sql/functions/*/*.sql")}
+# help() is for whoever sits at a prompt: Python has docstrings.
+FUNCTIONS = {path.stem for path in Path(__file__).parents[2].glob("sql/functions/*/*.sql")} - {"help"}
 
 
 def called() -> dict[str, Any]:

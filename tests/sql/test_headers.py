@@ -1,20 +1,16 @@
-"""The header of each public function: its example gives the result that it shows."""
+"""The header of each public function: its example gives the result that it shows, its arguments are right."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import psycopg
 import pytest
 
-from memstore import schema
+from memstore import reference, schema
 
-FILES = sorted((schema.sql_dir() / "functions").glob("*/*.sql"))
-HEADER = re.compile(
-    r"\A/\*\n(?P<name>\w+): .+?\n\nExample:\n(?P<example>.+?)\nResult:(?P<result>.*?)\n\n.*?^\*/$",
-    re.DOTALL | re.MULTILINE,
-)
+PAGES = reference.pages()
+STORE = (schema.sql_dir() / "examples" / "store.sql").read_text(encoding="utf-8")
 
 
 def last_result(db: psycopg.Connection, statements: str) -> list[str]:
@@ -30,36 +26,45 @@ def last_result(db: psycopg.Connection, statements: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_example(path: Path, db: psycopg.Connection) -> None:
-    header = HEADER.match(path.read_text(encoding="utf-8"))
-    assert header, "a file opens with its name, an example, and the result"
-    assert header["name"] == path.stem
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_example(page: reference.Page, db: psycopg.Connection) -> None:
     db.execute("set timezone = 'UTC'")
-    db.execute("select memstore.create_user(external_ref => 'account-1')")
-    db.execute(
-        "select memstore.insert_memory(memstore.find_user('account-1'), 'I use pnpm, not npm.',"
-        " id => '00000000-0000-4000-8000-000000000001')"
-    )
-    db.execute("select memstore.set_steward(memstore.create_user(external_ref => 'steward-1'), true)")
-    db.execute(
-        "select memstore.insert_memory(memstore.find_user('steward-1'),"
-        " 'pnpm is the faster package manager.', 'system',"
-        " slug => 'sys:pnpm', tier => 'glass', as_of => '2026-08-25', admission => 'candidate',"
-        """ evidence_refs => '[{"kind": "receipt", "ref": "run 7", "digest": "sha256:00"}]',"""
-        " id => '00000000-0000-4000-8000-0000000000c1')"
-    )
-    db.execute(
-        "select memstore.record_admission(memstore.find_user('steward-1'),"
-        " '00000000-0000-4000-8000-0000000000c1', 'admitted', 'The receipt checks out.')"
-    )
-    for role in re.findall(r"create role (\w+)", header["example"]):
-        db.execute(f"drop role if exists {role}")
-    assert last_result(db, header["example"]) == (
-        header["result"].strip("\n ").replace("\n  ", "\n").split("\n")
-    )
+    db.execute(STORE.encode())
+    for role in re.findall(r"create role (\w+)", page.example):
+        db.execute(f"drop role if exists {role}".encode())
+    assert last_result(db, page.example) == page.result.split("\n")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_arguments(page: reference.Page, db: psycopg.Connection) -> None:
+    arguments = db.execute(
+        "select a.name, format_type(a.type, null) from pg_proc p,"
+        " unnest(p.proargnames[1:p.pronargs], p.proargtypes::oid[]) a (name, type)"
+        " where p.pronamespace = 'memstore'::regnamespace and p.proname = %s",
+        [page.name],
+    ).fetchall()
+    assert [(name, kind) for name, kind, _ in page.arguments] == [
+        (name, kind.replace("timestamp with time zone", "timestamptz")) for name, kind in arguments
+    ]
+    assert all(words for _, _, words in page.arguments)
+
+
+def test_each_says_what_it_returns_and_refuses() -> None:
+    for page in PAGES:
+        assert "Errors" in page.sections, page.name
+        assert ("Returns" in page.sections) == ("returns void" not in page.signature), page.name
+
+
+def test_errors_are_those_that_there_are(db: psycopg.Connection) -> None:
+    """What a header names like a refusal or a rule is one."""
+    names = {name for (name,) in db.execute("select name from memstore.refusals")}
+    rules = {name for (name,) in db.execute("select name from memstore.rules")}
+    for page in PAGES:
+        errors = re.sub(r"\(.*?\)", "", page.sections["Errors"], flags=re.DOTALL)
+        found = set(re.findall(r"\b[a-z]+_[a-z_]+\b", errors)) - {"insert_memory", "insert_memories"}
+        assert found - {"embedding_models"} <= names | rules, page.name
 
 
 def test_each_public_function_has_a_file(db: psycopg.Connection) -> None:
     api = {row[0] for row in db.execute("select name from memstore.api_functions")}
-    assert api == {path.stem for path in FILES if path.parent.name != "operator"}
+    assert api == {page.name for page in PAGES if page.area != "operator"}

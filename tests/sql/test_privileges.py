@@ -28,7 +28,7 @@ API = {path.stem for path in FILES if path.parent.name != "operator"}
 OPERATOR = {path.stem for path in FILES if path.parent.name == "operator"}
 # A public function that only reads opens with one of these, or is named here.
 READS = re.compile(
-    r"^(get|list|find|rank|recall|memory_history|memory_status|memories_as_of|memories_to|store|verify)"
+    r"^(get|help|list|find|rank|recall|memory_history|memory_status|memories_as_of|memories_to|store|verify)"
 )
 EVIDENCE = Jsonb(SYSTEM["evidence_refs"])
 
@@ -44,6 +44,7 @@ def calls(account: UUID, steward: UUID) -> dict[str, str]:
         f" evidence_refs => {evidence}"
     )
     return {
+        "help": "'recall'",
         "schema_version": "",
         "create_user": "external_ref => 'caller'",
         "find_user": "'caller'",

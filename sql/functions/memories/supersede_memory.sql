@@ -21,8 +21,16 @@ Arguments
   target           uuid    the memory to correct: live, and the account's own (or a claim, for a steward)
   body             text    1 to 2,000 characters
   bucket           text    user, learned or system; the target's where left out
-  source_ref, embedding, embedding_model, entity, tier, as_of, admission, evidence_refs, language, id
-                           as in insert_memory
+  source_ref       text    as in insert_memory, as are all below
+  embedding        real[]  the replacement's; the target's stays with it
+  embedding_model  text    its model
+  entity           text    system only
+  tier             text    system only
+  as_of            date    system only; today where left out
+  admission        text    system only; candidate where left out
+  evidence_refs    jsonb   system only
+  language         text    how the body is read
+  id               uuid    the replacement's id
 Returns
   the replacement
 Errors
