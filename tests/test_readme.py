@@ -6,15 +6,13 @@ import contextlib
 import io
 import re
 import subprocess
-from pathlib import Path
 
 import psycopg
 import pytest
 
 from memstore import embedded
 
-README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```(\w+)\n(.*?)```\n(?:```text\n(.*?)```\n)?", README, re.DOTALL)
+from .documents import blocks
 
 
 @pytest.fixture
@@ -27,11 +25,9 @@ def no_role(db: psycopg.Connection) -> None:
 def test_sql(db_url: str) -> None:
     psql = str(embedded.find_binaries() / "psql")
     shown = []
-    for language, code, output in BLOCKS:
-        if language != "sql":
-            continue
+    for block in blocks("README.md", "sql"):
         # One session a block, so that only its last result is compared.
-        *first, last = re.split(r"(?<=;)\n(?=select|create)", code.strip())
+        *first, last = re.split(r"(?<=;)\n(?=select|create)", block.code.strip())
         for statement in first:
             subprocess.run(
                 [psql, "-qX", "-v", "ON_ERROR_STOP=1", db_url, "-c", statement],
@@ -44,15 +40,15 @@ def test_sql(db_url: str) -> None:
             capture_output=True,
             text=True,
         )
-        if output:
-            shown.append(output)
-            assert result.stdout.strip() == output.strip()
+        if block.output:
+            shown.append(block.output)
+            assert result.stdout.strip() == block.output.strip()
     assert len(shown) > 5
 
 
 def test_python(db_url: str) -> None:
-    ((code, output),) = [(code, output) for language, code, output in BLOCKS if language == "python"]
+    (block,) = blocks("README.md", "python")
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(code.replace("postgresql://support_bot@host/agents", db_url), {})
-    assert printed.getvalue() == output
+        exec(block.code.replace("postgresql://support_bot@host/agents", db_url), {})
+    assert printed.getvalue() == block.output
