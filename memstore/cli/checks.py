@@ -58,7 +58,7 @@ def check_data(store: Store) -> Iterator[Check]:
         found = "holds"
         if each.violations:
             found = f"broken by {each.violations}, such as {each.example}"
-        advice = "sql/functions/operator/verify_store.sql says what it means. Restore a backup, or report it."
+        advice = "select memstore.help('verify_store') says what it means. Restore a backup, or report it."
         yield _check(each.invariant, not each.violations, found, advice)
 
 
