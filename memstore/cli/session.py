@@ -56,6 +56,10 @@ class Session:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes what is open; the private server stops, unless others use it."""
         self._held.close()
 
     @cached_property

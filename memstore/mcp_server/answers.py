@@ -1,0 +1,86 @@
+"""What the tools answer."""
+
+from datetime import date, datetime
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Answer(BaseModel):
+    """What a tool answers: fields for programs, and texts for models. A field that is absent is left out."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    def texts(self) -> list[str]:
+        """Gives the texts; JSON, in which no body can pass for anything else."""
+        return [self.model_dump_json(exclude_none=True)]
+
+
+class Memory(Answer):
+    """A memory; the account is left out, which is the configuration's."""
+
+    id: UUID
+    bucket: str
+    body: str = Field(repr=False)
+    source_ref: str | None = None
+    language: str
+    slug: str | None = None
+    entity: str | None = None
+    tier: str | None = None
+    as_of: date | None = None
+    evidence_refs: list[dict[str, str]] | None = Field(None, repr=False)
+    stance: str | None = None
+    inserted_at: datetime
+    superseded_at: datetime | None = None
+    superseded_by_id: UUID | None = None
+
+
+class Memories(Answer):
+    """Several memories.
+
+    Attributes:
+        memories: The memories.
+        after: What `after` has to be for the next page; absent where there is none.
+    """
+
+    memories: list[Memory]
+    after: UUID | None = None
+
+
+class Recall(Answer):
+    """What one turn is told; the ids of what the note tells come as a text of their own."""
+
+    note: str | None = Field(None, repr=False)
+    memories: list[Memory]
+    claims: list[Memory]
+    dropped: int
+    backend: str
+
+    def texts(self) -> list[str]:
+        """Gives the note, and the ids of its lines."""
+        if self.note is None:
+            unavailable = self.backend == "unavailable"
+            return [
+                "The store can't be reached: nothing was recalled." if unavailable else "Nothing to recall."
+            ]
+        ids = [str(memory.id) for memory in (*self.memories, *self.claims)]
+        return [self.note, *([f"The ids of these lines, in their order: {', '.join(ids)}"] if ids else [])]
+
+
+class Record(Answer):
+    """One record of the argument about a claim, whoever wrote it."""
+
+    id: UUID
+    role: str
+    verdict: str | None = None
+    challenge_id: UUID | None = None
+    ground: str = Field(repr=False)
+    evidence_refs: list[dict[str, str]] | None = Field(None, repr=False)
+    inserted_at: datetime
+
+
+class Argument(Answer):
+    """The argument about a claim, and what it comes to."""
+
+    status: str
+    records: list[Record]
