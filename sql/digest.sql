@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'18b65c61122ae5bb8aaaac00dd5d1111350a413117532d6d60f60a48459943a6',
+'a24f8f2c68cb1f700a5d2786cb01105056acd40da92bdaabd66df07eea2be609',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

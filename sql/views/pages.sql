@@ -36,7 +36,7 @@ Call
   immutable
 
 Example
-  select memstore.schema_version() >= 5;
+  select memstore.schema_version() >= 7;
 Result
   t
 
@@ -499,8 +499,14 @@ Result
 
 The one read that crosses accounts; it gives nothing unless the operator has turned it on (configure). Eligible are
 live claims whose derived status is admitted, with a lexical or a semantic score above its floor; the scores are those
-of rank_memories (without neighbours), n and df counted over the admitted live claims. Of them come as many as maximum_system_pool, none of an account
-beyond a quarter of that, rounded up: accounts take turns in the order of their best claim.
+of rank_memories (without neighbours), n and df counted over the admitted live claims. Of them come as many as
+maximum_system_pool, none of an account beyond a quarter of that, rounded up: accounts take turns in the order of their
+best claim.
+
+By its words a turn considers at most 25 times as many claims as the pool has places, however many there are: those of
+its rarest words. Words are taken from the rarest on, each with all the claims that have it, while these together
+still have room; of the first word whose claims have not, the newest that have. Every word of the turn counts in the
+score of each.
 
 Arguments
   actor            uuid    any account
