@@ -51,6 +51,7 @@ class AsyncStore:
         *,
         timeout: float = 5.0,
         embedder: Embedder | None = None,
+        prepare: bool = False,
     ) -> None:
         """Makes a store; nothing is connected yet.
 
@@ -59,6 +60,10 @@ class AsyncStore:
             timeout: With a connection string: how many seconds to wait for a connection. A `connect_timeout`
                 in the string takes precedence while one is being made.
             embedder: What embeds memories and turns.
+            prepare: Whether psycopg may prepare the statements of calls, as often as the connection's
+                `prepare_threshold` says. Not for a pooler that gives each transaction any server connection,
+                unless it follows prepared statements: PgBouncer does from 1.21 on. Where it doesn't, a name
+                can stand for what another client has prepared.
 
         Raises:
             ValueError: libpq can't read the connection string.
@@ -66,6 +71,8 @@ class AsyncStore:
         """
         self._source: AsyncConnection[object] | AsyncPool
         self._embedder = embedder
+        # To psycopg, None leaves it to the threshold.
+        self._prepare = None if prepare else False
         self._own: AsyncConnectionPool | None = None
         self._fits = False
         if isinstance(source, str):
@@ -131,7 +138,7 @@ class AsyncStore:
             if not self._fits:
                 await self._look()
             async with self._connection() as connection, _undone(connection) if undo else nullcontext():
-                return await _fetch(connection, call)
+                return await _fetch(connection, call, self._prepare)
         except (psycopg.Error, UnicodeError) as error:
             refusal = translate(error)
             if earlier and not isinstance(refusal, StoreUnavailable):
@@ -220,10 +227,10 @@ async def _undone(connection: AsyncConnection[object]) -> AsyncIterator[None]:
             raise
 
 
-async def _fetch(connection: AsyncConnection[object], call: Call[T]) -> T:
+async def _fetch(connection: AsyncConnection[object], call: Call[T], prepare: bool | None = False) -> T:
     async with AsyncCursor(connection, row_factory=tuple_row) as cursor:
         wire.pin(cursor)
-        await cursor.execute(call.statement, call.parameters)
+        await cursor.execute(call.statement, call.parameters, prepare=prepare)
         return call.answer(await cursor.fetchall())
 
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from memstore.errors import MigrationRefused
+
 # yoyo is imported where it is needed: it takes a while to load.
 if TYPE_CHECKING:
     from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
@@ -154,6 +156,7 @@ def migrate(conninfo: str) -> list[str]:
         The names of the migrations that were applied.
 
     Raises:
+        MigrationRefused: ``connection_pooled``: the connection isn't to PostgreSQL itself.
         psycopg.Error: the server's refusal.
     """
     with _connect(conninfo) as guard, _connect(conninfo) as connection, _backend(conninfo) as backend:
@@ -178,6 +181,14 @@ def migrate(conninfo: str) -> list[str]:
 
 def _connect(conninfo: str) -> psycopg.Connection:
     connection = psycopg.connect(conninfo, autocommit=True, client_encoding="utf8")
+    # A pooler, which answers with a process id of its own, may hand the lock and the settings to others.
+    if connection.execute("select pg_backend_pid()").fetchone() != (connection.info.backend_pid,):
+        connection.close()
+        raise MigrationRefused(
+            "There is a connection pooler before the database.",
+            name="connection_pooled",
+            hint="Connect to PostgreSQL itself, or use psql -f sql/install.sql, which needs no session.",
+        )
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
     connection.execute(
         "select set_config(name, setting, false) from (values ('client_min_messages', 'warning'),"

@@ -96,6 +96,7 @@ class Store:
         *,
         timeout: float = 5.0,
         embedder: Embedder | None = None,
+        prepare: bool = False,
     ) -> None:
         """Makes a store; nothing is connected yet.
 
@@ -104,6 +105,10 @@ class Store:
             timeout: With a connection string: how many seconds to wait for a connection. A `connect_timeout`
                 in the string takes precedence while one is being made.
             embedder: What embeds memories and turns.
+            prepare: Whether psycopg may prepare the statements of calls, as often as the connection's
+                `prepare_threshold` says. Not for a pooler that gives each transaction any server connection,
+                unless it follows prepared statements: PgBouncer does from 1.21 on. Where it doesn't, a name
+                can stand for what another client has prepared.
 
         Raises:
             ValueError: libpq can't read the connection string.
@@ -111,6 +116,8 @@ class Store:
         """
         self._source: Connection[object] | Pool
         self._embedder = embedder
+        # To psycopg, None leaves it to the threshold.
+        self._prepare = None if prepare else False
         self._own: ConnectionPool | None = None
         self._fits = False
         if isinstance(source, str):
@@ -177,7 +184,7 @@ class Store:
             if not self._fits:
                 self._look()
             with self._connection() as connection, _undone(connection) if undo else nullcontext():
-                return _fetch(connection, call)
+                return _fetch(connection, call, self._prepare)
         except (psycopg.Error, UnicodeError) as error:
             refusal = translate(error)
             if earlier and not isinstance(refusal, StoreUnavailable):
@@ -273,11 +280,11 @@ def _undone(connection: Connection[object]) -> Iterator[None]:
             raise
 
 
-def _fetch(connection: Connection[object], call: Call[T]) -> T:
+def _fetch(connection: Connection[object], call: Call[T], prepare: bool | None = False) -> T:
     # A cursor of our own making, whatever the connection's cursor and row factories make.
     with Cursor(connection, row_factory=tuple_row) as cursor:
         wire.pin(cursor)
-        cursor.execute(call.statement, call.parameters)
+        cursor.execute(call.statement, call.parameters, prepare=prepare)
         return call.answer(cursor.fetchall())
 
 

@@ -42,7 +42,7 @@ class Call(Generic[T]):
 
     Attributes:
         function: The function's name.
-        statement: The SQL text; one for all calls of the function, so that it is prepared once.
+        statement: The SQL text, without the values.
         parameters: The values, by argument. They may hold a body, so no `repr` shows them.
         read: Makes the result of the rows' documents.
         otherwise: The answer where the store can't be reached; None: an exception.

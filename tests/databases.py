@@ -11,7 +11,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote, urlencode
 
 import psycopg
@@ -24,7 +24,17 @@ from memstore import embedded, schema
 if TYPE_CHECKING:
     from tests.conftest import Server
 
+# What must be there, in one word each: a test that finds it absent fails and isn't skipped.
+REQUIRED = frozenset(os.environ.get("MEMSTORE_TEST_REQUIRE", "").split())
+
 YOYO_TABLES = {"_yoyo_log", "_yoyo_migration", "_yoyo_version", "yoyo_lock"}
+
+
+def skip_without(what: str) -> NoReturn:
+    """Skip a test for what isn't there, unless ``MEMSTORE_TEST_REQUIRE`` names it."""
+    if what in REQUIRED:
+        pytest.fail(f"MEMSTORE_TEST_REQUIRE names {what}, and there is none")
+    pytest.skip(f"no {what}")
 
 
 def admin_conninfo(server: Server) -> str:
@@ -65,7 +75,7 @@ def program(name: str) -> str:
     if not found or not Path(found).exists():
         found = shutil.which(name)
     if not found:
-        pytest.skip(f"no {name}")
+        skip_without(name)
     return str(found)
 
 

@@ -87,7 +87,8 @@ class Session:
     @cached_property
     def connection(self) -> psycopg.Connection[Any]:
         """A connection; the private server's database is brought up to date first."""
-        connection = psycopg.connect(self.url, autocommit=True)
+        # Nothing is prepared: a pooler may give the next statement another server connection.
+        connection = psycopg.connect(self.url, autocommit=True, prepare_threshold=None)
         self._held.enter_context(closing(connection))
         if self.server:
             from memstore import schema

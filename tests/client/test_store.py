@@ -106,6 +106,21 @@ def test_a_url_brings_its_own_pool(db: Db, db_url: str, account: UUID) -> None:
         store.list_memories(account)
 
 
+@pytest.mark.parametrize("prepare", [False, True])
+def test_only_a_store_that_was_told_to_prepares(db_url: str, account: UUID, prepare: bool) -> None:
+    query = "select count(*) from pg_prepared_statements where statement like 'select to_jsonb%'"
+
+    async def asynchronously() -> object:
+        async with await psycopg.AsyncConnection.connect(db_url, prepare_threshold=0) as connection:
+            await AsyncStore(connection, prepare=prepare).list_memories(account)
+            return await (await connection.execute(query)).fetchone()
+
+    with psycopg.connect(db_url, prepare_threshold=0) as connection:
+        Store(connection, prepare=prepare).list_memories(account)
+        assert connection.execute(query).fetchone() == (int(prepare),)
+    assert asyncio.run(asynchronously()) == (int(prepare),)
+
+
 def test_a_store_is_no_source(db: Db) -> None:
     with pytest.raises(TypeError):
         Store(5)  # type: ignore[arg-type]

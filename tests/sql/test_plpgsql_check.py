@@ -5,6 +5,8 @@ from __future__ import annotations
 import psycopg
 import pytest
 
+from tests.databases import skip_without
+
 from .support import rows, value
 
 # By function, the start of what is said. Everything else that is found is a fault.
@@ -52,7 +54,7 @@ order by p.oid::regprocedure::text, 2, c.lineno
 def checked(db: psycopg.Connection) -> psycopg.Connection:
     """The owner's connection, with the extension; the test is skipped where it can't be had."""
     if not rows(db, "select from pg_available_extensions where name = 'plpgsql_check'"):
-        pytest.skip("no plpgsql_check")
+        skip_without("plpgsql_check")
     try:
         db.execute("create extension plpgsql_check")
     except psycopg.errors.InsufficientPrivilege:
