@@ -108,7 +108,7 @@ class SchemaOutdated(MemstoreError):
 
 
 class MigrationRefused(MemstoreError):
-    """What is installed doesn't fit what is being installed."""
+    """What is installed, or the way to the database, doesn't fit what is being installed."""
 
 
 class StoreUnavailable(MemstoreError):
@@ -163,6 +163,7 @@ VALUE_MALFORMED: Final = "value_malformed"
 ACCESS_DENIED: Final = "access_denied"
 SCHEMA_OUTDATED: Final = "schema_outdated"
 STORE_UNAVAILABLE: Final = "store_unavailable"
+CONNECTION_POOLED: Final = "connection_pooled"
 DATABASE_ERROR: Final = "database_error"
 
 # No connection, or one that the server ended: by a shutdown, or by a timeout between statements.

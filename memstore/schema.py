@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
-from memstore.errors import MigrationRefused
+from memstore.errors import CONNECTION_POOLED, MigrationRefused
 
 # yoyo is imported where it is needed: it takes a while to load.
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ def _connect(conninfo: str) -> psycopg.Connection:
         connection.close()
         raise MigrationRefused(
             "There is a connection pooler before the database.",
-            name="connection_pooled",
+            name=CONNECTION_POOLED,
             hint="Connect to PostgreSQL itself, or use psql -f sql/install.sql, which needs no session.",
         )
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED

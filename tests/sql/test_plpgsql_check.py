@@ -42,8 +42,8 @@ left join (
   group by tgfoid, tgrelid
 ) t on t.tgfoid = p.oid
 cross join plpgsql_check_function_tb(
-  p.oid, coalesce(t.tgrelid, 0), oldtable => t.old_rows, newtable => t.new_rows, fatal_errors => false,
-  other_warnings => true, extra_warnings => true, performance_warnings => true, security_warnings => true
+  p.oid, coalesce(t.tgrelid, 0), oldtable => t.old_rows, newtable => t.new_rows,
+  fatal_errors => false, all_warnings => true, use_incomment_options => false
 ) c
 where p.pronamespace = 'memstore'::regnamespace
 order by p.oid::regprocedure::text, 2, c.lineno
