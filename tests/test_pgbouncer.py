@@ -32,6 +32,8 @@ from memstore import AsyncStore, InvalidMemory, MemoryNotFound, MemstoreError, S
 from memstore.errors import MigrationRefused
 from tests.cli.running import complaints, documents, invoke
 from tests.databases import empty_database, psql_install, skip_without
+from tests.sql.support import account_of, steward_of
+from tests.sql.test_privileges import call_all
 
 if TYPE_CHECKING:
     from tests.conftest import Server
@@ -234,6 +236,11 @@ class TestOneServerConnection:
                     client = clients[(number + turn) % len(clients)]
                     others = accounts[:number] + accounts[number + 1 :]
                     one_turn(client, account, ACCOUNTS[number], turn, others)
+
+    def test_every_function(self, db: psycopg.Connection, pooled: str) -> None:
+        account, steward = account_of(db, "account"), steward_of(db, "steward")
+        with psycopg.connect(pooled, autocommit=True) as connection:
+            call_all(connection, account, steward)
 
     def test_threads_at_once(self, pooled: str) -> None:
         start = threading.Barrier(6)
