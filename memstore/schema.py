@@ -37,6 +37,16 @@ _PINNED = {
 }
 _PIN = "select pg_catalog.current_setting(%s), pg_catalog.set_config(%s, %s, true)"
 
+# What a role or a database may have set for its applications: here a connection waits for another one, and a
+# migration of a large store takes its time.
+_PATIENT = (
+    "select pg_catalog.set_config(s.name, '0', false)"
+    " from pg_catalog.unnest(array['idle_session_timeout', 'idle_in_transaction_session_timeout',"
+    # PostgreSQL 17 brought this one.
+    " 'transaction_timeout']) s (name)"
+    " where pg_catalog.current_setting(s.name, true) is not null"
+)
+
 
 class _Connection(Protocol):
     """A DB-API connection: psycopg's, or the one that yoyo was told to use."""
@@ -137,9 +147,16 @@ def _backend(conninfo: str) -> PostgresqlPsycopgBackend:
     from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
     from yoyo.connections import DatabaseURI
 
+    class Backend(PostgresqlPsycopgBackend):  # type: ignore[misc]
+        """Also of the copies that yoyo makes of it, one for each migration."""
+
+        def init_connection(self, connection: Any) -> None:
+            super().init_connection(connection)
+            connection.execute(_PATIENT)
+
     parameters = {**conninfo_to_dict(conninfo), "schema": "memstore", "client_encoding": "utf8"}
     database = parameters.pop("dbname", None)
-    return PostgresqlPsycopgBackend(
+    return Backend(
         DatabaseURI("postgresql+psycopg", None, None, None, None, database, parameters), "_yoyo_migration"
     )
 
@@ -190,13 +207,8 @@ def _connect(conninfo: str) -> psycopg.Connection:
             hint="Connect to PostgreSQL itself, or use psql -f sql/install.sql, which needs no session.",
         )
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
-    connection.execute(
-        "select set_config(name, setting, false) from (values ('client_min_messages', 'warning'),"
-        " ('search_path', 'pg_catalog, pg_temp'), ('idle_in_transaction_session_timeout', '0'),"
-        " ('transaction_timeout', '0')) s (name, setting)"
-        # PostgreSQL 17 brought the last one.
-        " where current_setting(name, true) is not null"
-    )
+    connection.execute("set client_min_messages = warning; set search_path = pg_catalog, pg_temp")
+    connection.execute(_PATIENT)
     return connection
 
 
