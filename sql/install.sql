@@ -68,6 +68,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/best_memories.sql
 \ir internal/age_text.sql
 \ir internal/is_date.sql
+\ir internal/is_restore.sql
 \ir internal/lock_actor.sql
 \ir internal/lock_memories.sql
 \ir internal/chain_accounts.sql
@@ -132,6 +133,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir triggers/records_fixed.sql
 \ir triggers/records_status.sql
 \ir triggers/claims_retired.sql
+\ir triggers/restored_rows.sql
 \ir functions/governance/challenge_memory.sql
 \ir functions/governance/list_claims.sql
 \ir functions/governance/list_records.sql

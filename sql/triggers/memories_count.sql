@@ -105,6 +105,7 @@ create or replace trigger memories_count_insert
 after insert on memstore.memories
 referencing new table as new_memories
 for each statement
+when (not memstore.is_restore())
 execute function memstore.count_live_memories();
 
 create or replace trigger memories_count_update

@@ -105,26 +105,3 @@ after delete on memstore.memories
 referencing old table as old_memories
 for each statement
 execute function memstore.note_deleted_claims();
-
--- A restore of data alone brings the projection's rows beside the records that they follow from.
-create or replace function memstore.skip_known_challenge()
-returns trigger
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-  if exists (select from memstore.open_challenges o where o.challenge_id = new.challenge_id) then
-    return null;
-  end if;
-  return new;
-end
-$$;
-
-comment on function memstore.skip_known_challenge() is 'Trigger: takes no open challenge twice.';
-
-create or replace trigger open_challenges_once
-before insert on memstore.open_challenges
-for each row
-execute function memstore.skip_known_challenge();

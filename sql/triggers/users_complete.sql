@@ -1,5 +1,4 @@
--- A new account gets the ceiling of the settings, and holds nothing yet: a restore of data alone loads the
--- accounts first, and counts their memories as they arrive.
+-- A new account gets the ceiling of the settings, and holds nothing yet.
 create or replace function memstore.complete_user()
 returns trigger
 language plpgsql
@@ -21,4 +20,5 @@ comment on function memstore.complete_user() is 'Trigger: gives an account its c
 create or replace trigger users_complete
 before insert on memstore.users
 for each row
+when (not memstore.is_restore())
 execute function memstore.complete_user();
