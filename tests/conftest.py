@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
@@ -16,6 +17,7 @@ from psycopg.conninfo import make_conninfo
 from pytest_postgresql import factories
 
 from memstore import embedded, schema
+from tests.databases import dump, empty_database
 
 # What PostgreSQL itself logs, which the private server lowers, so that tests can look at the log.
 _SETTINGS = {
@@ -47,17 +49,26 @@ def server() -> Iterator[Server]:
     """The server of ``MEMSTORE_TEST_DATABASE_URL``, else one of our own in memory, gone after the run."""
     url = os.environ.get("MEMSTORE_TEST_DATABASE_URL")
     if url:
-        yield _server(url, None)
+        yield server_at(url, None)
         return
+    with private_server() as private:
+        yield private
+
+
+@contextmanager
+def private_server(binaries: Path | None = None) -> Iterator[Server]:
+    """A server of our own, in memory where there is room, gone afterwards."""
     memory = Path("/dev/shm")
     room = memory.is_dir() and shutil.disk_usage(memory).free > 2 * 1024**3
     with tempfile.TemporaryDirectory(prefix="memstore-test-", dir=memory if room else None) as folder:
         Path(folder).chmod(0o755)
-        with embedded.EmbeddedServer(Path(folder, "data"), settings=_SETTINGS) as private:
-            yield _server(private.url, private.data_dir / "server.log")
+        data = Path(folder, "data")
+        with embedded.EmbeddedServer(data, binaries=binaries, settings=_SETTINGS) as private:
+            yield server_at(private.url, private.data_dir / "server.log")
 
 
-def _server(url: str, log: Path | None) -> Server:
+def server_at(url: str, log: Path | None) -> Server:
+    """The server of a database's URL."""
     with psycopg.connect(url) as connection:
         info = connection.info
         return Server(info.host, str(info.port), info.user, info.password or None, info.dbname, log)
@@ -102,6 +113,21 @@ def connect(db_url: str) -> Iterator[Callable[..., psycopg.Connection]]:
     yield open_connection
     for connection in opened:
         connection.close()
+
+
+@pytest.fixture
+def database(server: Server) -> Iterator[str]:
+    """The conninfo of an empty database."""
+    with empty_database(server) as conninfo:
+        yield conninfo
+
+
+@pytest.fixture(scope="session")
+def fresh(server: Server) -> str:
+    """What a database reads like after memstore migrate."""
+    with empty_database(server) as conninfo:
+        schema.migrate(conninfo)
+        return dump(conninfo)
 
 
 @pytest.fixture

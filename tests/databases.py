@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -49,16 +49,22 @@ def admin_conninfo(server: Server) -> str:
 
 @contextmanager
 def empty_database(
-    server: Server, *, name: str | None = None, owner: str | None = None, encoding: str = "UTF8"
+    server: Server,
+    *,
+    name: str | None = None,
+    owner: str | None = None,
+    encoding: str = "UTF8",
+    like: str = "dbname=template0",
 ) -> Iterator[str]:
-    """The conninfo of a new database, gone afterwards."""
+    """The conninfo of a new database, gone afterwards: empty, or a copy of the one that ``like`` is of."""
     name = name or f"memstore_{uuid.uuid4().hex[:12]}"
     admin = admin_conninfo(server)
     with psycopg.connect(admin, autocommit=True) as connection:
         create = sql.SQL(
-            "create database {} owner {} encoding {} locale 'C' locale_provider libc template template0"
+            "create database {} owner {} encoding {} locale 'C' locale_provider libc template {}"
         )
-        parts = sql.Identifier(name), sql.Identifier(owner or server.user), sql.Literal(encoding)
+        template = sql.Identifier(str(conninfo_to_dict(like)["dbname"]))
+        parts = sql.Identifier(name), sql.Identifier(owner or server.user), sql.Literal(encoding), template
         connection.execute(create.format(*parts))
         try:
             yield make_conninfo(admin, dbname=name)
@@ -135,6 +141,13 @@ def yoyo_apply(conninfo: str) -> None:
     with psycopg.connect(conninfo, autocommit=True) as connection:
         connection.execute("create schema if not exists memstore")
     yoyo(conninfo, "apply")
+
+
+WAYS: dict[str, Callable[[str], object]] = {
+    "migrate": schema.migrate,
+    "yoyo": yoyo_apply,
+    "psql": psql_install,
+}
 
 
 def dump(conninfo: str, *options: str) -> str:

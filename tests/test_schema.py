@@ -1,13 +1,10 @@
-"""Three ways to install, one database: memstore migrate, yoyo, and psql, each after, beside and killed."""
+"""Three ways to install, one database: memstore migrate, yoyo, and psql, each after and beside the others."""
 
 from __future__ import annotations
 
 import re
 import shutil
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,41 +17,18 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memstore import schema
 from tests.databases import (
+    WAYS,
     dump,
     empty_database,
-    environment,
     names,
     psql_install,
-    run,
     yoyo,
-    yoyo_apply,
-    yoyo_command,
 )
 
 if TYPE_CHECKING:
     from tests.conftest import Server
 
-WAYS: dict[str, Callable[[str], object]] = {
-    "migrate": schema.migrate,
-    "yoyo": yoyo_apply,
-    "psql": psql_install,
-}
 MIGRATIONS = [path.stem for path in schema._migration_files()]
-MIGRATE = [sys.executable, "-c", "import sys; from memstore import schema; schema.migrate(sys.argv[1])"]
-
-
-@pytest.fixture
-def database(server: Server) -> Iterator[str]:
-    with empty_database(server) as conninfo:
-        yield conninfo
-
-
-@pytest.fixture(scope="module")
-def fresh(server: Server) -> str:
-    """What a database reads like after memstore migrate."""
-    with empty_database(server) as conninfo:
-        schema.migrate(conninfo)
-        return dump(conninfo)
 
 
 @pytest.fixture
@@ -162,100 +136,6 @@ class TestThreeWays:
         name = parts.pop("dbname")
         query = "&".join(f"{key}={value}" for key, value in parts.items())
         assert schema.migrate(f"postgresql:///{name}?{query}&application_name=an%20app") == MIGRATIONS
-
-
-# What a process is killed at: the method of yoyo or psycopg, and the how-manieth call of it.
-_KILLED = """
-import os, signal, sys
-from yoyo.backends.base import DatabaseBackend
-from yoyo.migrations import Migration
-from memstore import schema
-owner, method, number = sys.argv[2], sys.argv[3], int(sys.argv[4])
-owner = {"backend": DatabaseBackend, "migration": Migration, "schema": schema}[owner]
-real, calls = getattr(owner, method), 0
-def killed(*arguments, **keywords):
-    global calls
-    calls += 1
-    if calls == number:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return real(*arguments, **keywords)
-setattr(owner, method, killed)
-schema.migrate(sys.argv[1])
-"""
-
-
-class TestKilled:
-    @pytest.mark.parametrize(
-        ("owner", "method", "number"),
-        [
-            pytest.param("schema", "read_migrations", 1, id="before the first migration"),
-            pytest.param("migration", "process_steps", 3, id="between migrations"),
-            pytest.param("backend", "log_migration", 1, id="the first applied and not marked"),
-            pytest.param("backend", "log_migration", len(MIGRATIONS), id="the last applied and not marked"),
-            pytest.param("backend", "mark_one", 2, id="the second logged and not marked"),
-            pytest.param("schema", "load_code", 1, id="before the code"),
-            pytest.param("schema", "_code_checksum", 1, id="the code loaded and not committed"),
-        ],
-    )
-    def test_migrate_again(self, owner: str, method: str, number: int, fresh: str, database: str) -> None:
-        command = [sys.executable, "-c", _KILLED, database, owner, method, str(number)]
-        assert run(command, check=False).returncode == -signal.SIGKILL
-        schema.migrate(database)
-        assert dump(database) == fresh
-        assert {row[0] for row in recorded(database)} == {*MIGRATIONS, "sql"}
-
-    @pytest.mark.parametrize("way", ["yoyo", "psql"])
-    def test_another_way_goes_on(self, way: str, fresh: str, database: str) -> None:
-        command = [sys.executable, "-c", _KILLED, database, "migration", "process_steps", "3"]
-        assert run(command, check=False).returncode == -signal.SIGKILL
-        WAYS[way](database)
-        assert dump(database) == fresh
-
-    def test_inside_a_migration(self, fresh: str, database: str) -> None:
-        """Its statements wait for a lock while the process dies."""
-        with (
-            psycopg.connect(database, autocommit=True) as watcher,
-            psycopg.connect(database, autocommit=True) as blocker,
-        ):
-            blocker.execute("create schema memstore")
-            blocker.execute("begin; create table memstore.deployment ()")
-            with subprocess.Popen([*MIGRATE, database], env=environment()) as process:
-                waits = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = %s"
-                while not watcher.execute(waits, [watcher.info.dbname]).fetchall():
-                    assert process.poll() is None
-                process.kill()
-            blocker.execute("rollback")
-        schema.migrate(database)
-        assert dump(database) == fresh
-
-    def test_yoyo_killed_before_it_marked(self, fresh: str, database: str) -> None:
-        """Plain yoyo leaves its lock, which only a person may break: yoyo itself might still run."""
-        with psycopg.connect(database, autocommit=True) as connection:
-            connection.execute("create schema memstore")
-        killed = (
-            "import os, signal, sys\n"
-            "from yoyo.backends.base import DatabaseBackend\n"
-            "from yoyo.scripts.main import main\n"
-            "DatabaseBackend.log_migration = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
-            "main(sys.argv[1:])\n"
-        )
-        command = yoyo_command(database, "apply")
-        assert run([sys.executable, "-c", killed, *command[3:]], check=False).returncode == -signal.SIGKILL
-        with refused("yoyo_locked") as caught:
-            schema.migrate(database)
-        assert caught.value.diag.sqlstate == "MS022"
-        yoyo(database, "break-lock")
-        psql_install(database)
-        assert dump(database) == fresh
-
-    def test_a_lock_of_an_earlier_version(self, fresh: str, database: str) -> None:
-        """Its process id is 0, which no yoyo has: whoever wrote it and was killed held the advisory lock."""
-        for install in (schema.migrate, psql_install):
-            install(database)
-            with psycopg.connect(database, autocommit=True) as connection:
-                connection.execute("insert into memstore.yoyo_lock (locked, pid) values (1, 0)")
-            install(database)
-            assert dump(database) == fresh
 
 
 class TestRefusals:
@@ -415,6 +295,21 @@ class TestLoading:
                 connection.execute(f'alter database "{name}" reset all'.encode())
             # A DROP ... CASCADE would have taken along what was bound to an overload.
             assert dump(conninfo) == fresh
+
+    def test_time_limits_of_applications(self, package: Path, database: str) -> None:
+        """A connection waits for the others while a migration takes longer than the database lets one."""
+        (package / "migrations" / "0999-later.sql").write_text(
+            "select pg_sleep(1.5);\ninsert into memstore.deployment (name) values ('0999-later');\n"
+        )
+        (package / "migrations" / "0999-later.rollback.sql").write_text("select 1;\n")
+        name = conninfo_to_dict(database)["dbname"]
+        with psycopg.connect(database, autocommit=True) as connection:
+            limits = ["idle_session_timeout", "idle_in_transaction_session_timeout"]
+            if connection.info.server_version >= 170000:
+                limits.append("transaction_timeout")
+            for limit in limits:
+                connection.execute(f"alter database \"{name}\" set {limit} = '700ms'".encode())
+        assert schema.migrate(database)[-1] == "0999-later"
 
     def test_rights_survive_a_reload(self, db: psycopg.Connection) -> None:
         before = names(db, "select proacl::text from pg_proc where pronamespace = 'memstore'::regnamespace")

@@ -37,6 +37,7 @@ STATES = {
     "quota_reached": "MS005",
     "steward_required": "MS006",
     "memory_is_immutable": "MS010",
+    "record_is_immutable": "MS011",
     "argument_invalid": "MS012",
     "embedding_dimensions_differ": "MS013",
 }

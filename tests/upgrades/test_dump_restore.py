@@ -1,0 +1,242 @@
+"""A store through pg_dump and pg_restore, whole and data alone, on one server and to a newer PostgreSQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from memstore import embedded, schema
+from tests.conftest import private_server
+from tests.databases import admin_conninfo, dump, empty_database, program, run
+from tests.sql.support import raw_insert, refused
+from tests.sql.test_memory_rules import CASES
+from tests.upgrades.stores import IDS, broken, content, fill
+
+if TYPE_CHECKING:
+    from tests.conftest import Server
+
+OWNER = "memstore_restorer"
+
+
+@dataclass(frozen=True)
+class Move:
+    """From one server to one, with the newer one's programs."""
+
+    source: Server
+    target: Server
+    binaries: Path | None
+
+    def run(self, name: str, *arguments: str) -> str:
+        return run([str(self.binaries / name) if self.binaries else program(name), *arguments]).stdout
+
+
+def binaries_of(oldest: bool) -> Path:
+    """Of the oldest PostgreSQL at hand, or of the newest."""
+    wheel = embedded._wheel_binaries()
+    debian = Path("/usr/lib/postgresql/15/bin")
+    if oldest and (debian / "postgres").exists():
+        return debian
+    if not wheel:
+        pytest.skip("needs two versions of PostgreSQL")
+    return wheel.parents[1] / "pginstall" / "bin" if oldest else wheel
+
+
+@pytest.fixture(scope="module", params=["one server", "two versions"])
+def move(request: pytest.FixtureRequest, server: Server) -> Iterator[Move]:
+    with ExitStack() as stack:
+        if request.param == "one server":
+            source, target, binaries = server, server, None
+        else:
+            binaries = binaries_of(oldest=False)
+            source = stack.enter_context(private_server(binaries_of(oldest=True)))
+            target = stack.enter_context(private_server(binaries))
+        for place in {source, target}:
+            admin = stack.enter_context(psycopg.connect(admin_conninfo(place), autocommit=True))
+            admin.execute(f"create role {OWNER}".encode())
+            stack.callback(admin.execute, f"drop role {OWNER}".encode())
+        yield Move(source, target, binaries)
+
+
+@pytest.fixture(scope="module")
+def source(move: Move) -> Iterator[str]:
+    """A store of an ordinary role, which restores it too. One account is above a ceiling that was lowered."""
+    with empty_database(move.source, owner=OWNER) as conninfo:
+        conninfo = make_conninfo(conninfo, options=f"-c role={OWNER}")
+        schema.migrate(conninfo)
+        fill(conninfo)
+        with psycopg.connect(conninfo, autocommit=True) as connection:
+            connection.execute("select memstore.set_maximum_live_memories(memstore.find_user('a'), 1)")
+        yield conninfo
+
+
+@pytest.fixture
+def target(move: Move, source: str) -> Iterator[str]:
+    with empty_database(move.target, owner=OWNER) as conninfo:
+        yield make_conninfo(conninfo, options=f"-c role={OWNER}")
+
+
+@pytest.fixture(scope="module")
+def archive(move: Move, source: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Row-level security doesn't hold for the owner, so the dump is whole."""
+    path = tmp_path_factory.mktemp("archive") / "whole"
+    move.run("pg_dump", "-Fc", "-n", "memstore", "-f", str(path), "-d", source)
+    return path
+
+
+@pytest.fixture(scope="module")
+def data(move: Move, source: str, archive: Path) -> Path:
+    """Only in a dump of data alone do the tables come in the order of the foreign keys."""
+    path = archive.with_name("data")
+    move.run("pg_dump", "-Fc", "--data-only", "-n", "memstore", "-f", str(path), "-d", source)
+    return path
+
+
+def restore(move: Move, conninfo: str, archive: Path, *options: str) -> None:
+    move.run("pg_restore", "--exit-on-error", *options, "-d", conninfo, str(archive))
+
+
+# Each statement by the name of its refusal.
+REFUSED = dict(
+    re.findall(r"^-- (\w+)\n([^;]+);$", Path(__file__).with_name("refused.sql").read_text(), re.MULTILINE)
+)
+
+
+def test_it_refuses_what_it_refused(move: Move, target: str, archive: Path) -> None:
+    """By plain SQL of the owner, for each constraint, and each rule of a trigger."""
+    restore(move, target, archive)
+    with psycopg.connect(target, autocommit=True) as connection:
+        constraints = connection.execute(
+            "select conname from pg_constraint where connamespace = 'memstore'::regnamespace"
+            " and contype in ('c', 'f') and conrelid::regclass::text !~ 'yoyo'"
+        ).fetchall()
+        of_memories = {f"memories_{field}_shape" for case in CASES for field in case.broken}
+        assert {name for (name,) in constraints} <= REFUSED.keys() | of_memories
+        connection.execute(IDS)
+        for name, statement in REFUSED.items():
+            with refused(name), connection.transaction():
+                connection.execute(statement.encode())
+        steward = connection.execute("select memstore.find_user('s')").fetchall()[0][0]
+        for case in CASES:
+            if case.broken:
+                # PostgreSQL looks at them in the order of their names.
+                with (
+                    refused(min(f"memories_{field}_shape" for field in case.broken)),
+                    connection.transaction(),
+                ):
+                    raw_insert(connection, steward, **case.row)
+            else:
+                with connection.transaction(force_rollback=True):
+                    raw_insert(connection, steward, **case.row)
+    assert broken(target) == []
+
+
+class TestWhole:
+    def test_archive(self, move: Move, source: str, target: str, archive: Path) -> None:
+        restore(move, target, archive)
+        assert content(target) == content(source)
+        if move.source is move.target:
+            # PostgreSQL reads back the parentheses that it prints, and then prints fewer around an AND in one.
+            parentheses = str.maketrans("", "", "()")
+            restored, original = (dump(conninfo, "-n", "memstore") for conninfo in (target, source))
+            assert restored.translate(parentheses) == original.translate(parentheses)
+        works(target)
+
+    @pytest.mark.parametrize("options", [(), ("--inserts",)], ids=["copy", "inserts"])
+    def test_plain_sql(
+        self, options: tuple[str, ...], move: Move, source: str, target: str, tmp_path: Path
+    ) -> None:
+        path = tmp_path / "dump.sql"
+        move.run("pg_dump", "-n", "memstore", *options, "-f", str(path), "-d", source)
+        move.run("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", target, "-f", str(path))
+        assert content(target) == content(source)
+        works(target)
+
+
+class TestDataAlone:
+    def test_into_an_installed_store(self, move: Move, source: str, target: str, tmp_path: Path) -> None:
+        """Plainly: pg_dump --data-only, and psql."""
+        schema.migrate(target)
+        path = tmp_path / "data.sql"
+        move.run("pg_dump", "--data-only", "-n", "memstore", "-f", str(path), "-d", source)
+        move.run("psql", "-X", "-q", "-1", "-v", "ON_ERROR_STOP=1", "-d", target, "-f", str(path))
+        self._is_restored(source, target)
+
+    def test_by_pg_restore(self, move: Move, source: str, target: str, data: Path) -> None:
+        schema.migrate(target)
+        restore(move, target, data)
+        self._is_restored(source, target)
+
+    def test_by_chosen_tables(self, move: Move, source: str, target: str, data: Path) -> None:
+        schema.migrate(target)
+        tables = "users", "embedding_models", "memories", "memory_admissions", "settings"
+        restore(move, target, data, *[f"--table={table}" for table in tables])
+        self._is_restored(source, target)
+
+    def test_into_a_restored_schema(
+        self, move: Move, source: str, target: str, archive: Path, data: Path
+    ) -> None:
+        restore(move, target, archive, "--schema-only")
+        restore(move, target, data)
+        self._is_restored(source, target)
+
+    def test_without_triggers(self, move: Move, source: str, target: str, archive: Path) -> None:
+        """As a superuser."""
+        restore(move, target, archive, "--schema-only")
+        restore(move, make_conninfo(target, options=""), archive, "--data-only", "--disable-triggers")
+        self._is_restored(source, target)
+
+    def test_of_what_is_ahead(self, move: Move, source: str, target: str, data: Path) -> None:
+        """A migration that the dump's store had and this one has not is told of."""
+        schema.migrate(target)
+        with psycopg.connect(source, autocommit=True) as connection:
+            try:
+                connection.execute("insert into memstore.deployment (name) values ('9999-later')")
+                path = data.with_name("ahead")
+                move.run("pg_dump", "-Fc", "--data-only", "-n", "memstore", "-f", str(path), "-d", source)
+            finally:
+                connection.execute("delete from memstore.deployment where name = '9999-later'")
+        restore(move, target, path)
+        with refused("deployment_newer", sqlstate="MS021"):
+            schema.migrate(target)
+
+    def test_no_account_gets_more_than_it_had(self, move: Move, source: str, target: str, data: Path) -> None:
+        """A restore's session is under the ceiling too."""
+        schema.migrate(target)
+        restore(move, target, data)
+        with psycopg.connect(target, autocommit=True) as connection:
+            connection.execute("select set_config('search_path', '', false)")
+            connection.execute("set check_function_bodies = off")
+            with refused("quota_reached", "actor"):
+                connection.execute(REFUSED["quota_reached"].encode())
+        assert broken(target) == []
+
+    @staticmethod
+    def _is_restored(source: str, target: str) -> None:
+        assert content(target) == content(source)
+        works(target)
+
+
+def works(conninfo: str) -> None:
+    assert broken(conninfo) == []
+    schema.migrate(conninfo)
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        recall = "select note from memstore.recall(memstore.find_user('a'), 'strasse 上海')"
+        assert "Straße" in str(connection.execute(recall).fetchone())
+        with refused("quota_reached", "actor"), connection.transaction():
+            connection.execute("select memstore.insert_memory(memstore.find_user('a'), 'x')")
+        challenge = (
+            "select memstore.challenge_memory(memstore.find_user('b'), id, 'No.',"
+            """ '[{"kind": "url", "ref": "r", "digest": "d"}]')"""
+            " from memstore.memories where bucket = 'system' and not promoted"
+        )
+        connection.execute(challenge)
+        connection.execute("select memstore.insert_memory(memstore.find_user('s'), 'More.')")
+    assert broken(conninfo) == []
