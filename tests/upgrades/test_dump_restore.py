@@ -103,6 +103,8 @@ def restore(move: Move, conninfo: str, archive: Path, *options: str) -> None:
     move.run("pg_restore", "--exit-on-error", *options, "-d", conninfo, str(archive))
 
 
+CLAIM = "'00000000-0000-4000-8000-000000000020'"
+
 # Each statement by the name of its refusal.
 REFUSED = dict(
     re.findall(r"^-- (\w+)\n([^;]+);$", Path(__file__).with_name("refused.sql").read_text(), re.MULTILINE)
@@ -143,7 +145,7 @@ class TestWhole:
         restore(move, target, archive)
         assert content(target) == content(source)
         if move.source is move.target:
-            # PostgreSQL reads back the parentheses that it prints, and then prints fewer around an AND in one.
+            # PostgreSQL reads back the parentheses that it prints, and then prints fewer of them.
             parentheses = str.maketrans("", "", "()")
             restored, original = (dump(conninfo, "-n", "memstore") for conninfo in (target, source))
             assert restored.translate(parentheses) == original.translate(parentheses)
@@ -207,15 +209,25 @@ class TestDataAlone:
         with refused("deployment_newer", sqlstate="MS021"):
             schema.migrate(target)
 
-    def test_no_account_gets_more_than_it_had(self, move: Move, source: str, target: str, data: Path) -> None:
-        """A restore's session is under the ceiling too."""
+    def test_no_rule_sleeps_meanwhile(self, move: Move, source: str, target: str, data: Path) -> None:
+        """A session like a restore's is under the ceiling too, and the API knows no restore."""
         schema.migrate(target)
         restore(move, target, data)
         with psycopg.connect(target, autocommit=True) as connection:
             connection.execute("select set_config('search_path', '', false)")
+            for name in ("settings_pkey", "claim_counter_pkey", "claim_statuses_pkey", "deployment_pkey"):
+                with refused(name):
+                    connection.execute(REFUSED[name].replace("pg_temp.id(20)", CLAIM).encode())
             connection.execute("set check_function_bodies = off")
             with refused("quota_reached", "actor"):
                 connection.execute(REFUSED["quota_reached"].encode())
+            with refused("quota_reached", "actor"):
+                connection.execute("select memstore.insert_memory(memstore.find_user('a'), 'x')")
+            connection.execute("select memstore.insert_memory(memstore.find_user('s'), 'x')")
+            connection.execute(
+                f"select memstore.challenge_memory(memstore.find_user('s'), {CLAIM}, 'x')".encode()
+            )
+            connection.execute("select memstore.create_user()")
         assert broken(target) == []
 
     @staticmethod

@@ -144,7 +144,8 @@ class TestRollback:
             assert dump(database) == fresh
             again = content(database)
             assert {k: again[k] for k in after} == {k: before[k] for k in after}
-            if "users" in after and "memories" in after:
+            # The rollback of the memories leaves the accounts' counts of them.
+            if "memories" in after or "users" not in after:
                 assert broken(database) == []
 
     def test_each_step_leaves_what_was_before(self, server: Server, database: str) -> None:
