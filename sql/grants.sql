@@ -1,9 +1,7 @@
 -- PUBLIC can do nothing. Roles that had the API get what this version adds to it.
-revoke all on all functions in schema memstore from public;
-revoke all on all tables in schema memstore from public;
-
 do $$
 begin
+  perform memstore.revoke_public();
   perform memstore.grant_api(g.role)
   from (
     select distinct r.rolname as role

@@ -78,6 +78,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/read_memories.sql
 \ir internal/require_actor.sql
 \ir internal/require_steward.sql
+\ir internal/revoke_public.sql
 \ir internal/same_content.sql
 \ir internal/to_memory.sql
 \ir internal/trim_evidence.sql

@@ -15,7 +15,7 @@ from psycopg.conninfo import make_conninfo
 
 from memstore import embedded, schema
 from tests.conftest import private_server
-from tests.databases import admin_conninfo, dump, empty_database, program, run
+from tests.databases import admin_conninfo, dump, empty_database, names, program, run
 from tests.sql.support import raw_insert, refused
 from tests.sql.test_memory_rules import CASES
 from tests.upgrades.stores import IDS, broken, content, fill
@@ -160,6 +160,35 @@ class TestWhole:
         move.run("psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-d", target, "-f", str(path))
         assert content(target) == content(source)
         works(target)
+
+    def test_without_privileges(self, move: Move, target: str, archive: Path) -> None:
+        """PUBLIC may execute what is restored so; a role of the API gets the API alone all the same."""
+        restore(move, target, archive, "--no-privileges")
+        role = "memstore_restored_application"
+        with psycopg.connect(make_conninfo(target, options=""), autocommit=True) as admin:
+            admin.execute(f"create role {role}".encode())
+            try:
+                assert admin.execute(
+                    "select has_schema_privilege(%s, 'memstore', 'usage')", [role]
+                ).fetchone() == (False,)
+                with psycopg.connect(target, autocommit=True) as owner:
+                    owner.execute("select memstore.grant_api(%s)", [role])
+                executes = (
+                    "select oid::regprocedure::text from pg_proc"
+                    " where pronamespace = 'memstore'::regnamespace"
+                    f" and has_function_privilege('{role}', oid, 'execute')"
+                )
+                assert names(admin, executes) == names(
+                    admin, "select signature::text from memstore.api_functions"
+                )
+                reads = (
+                    "select relname::text from pg_class where relnamespace = 'memstore'::regnamespace"
+                    f" and relkind in ('r', 'v') and has_table_privilege('{role}', oid, 'select')"
+                )
+                assert names(admin, reads) == set()
+            finally:
+                admin.execute(f"drop owned by {role}".encode())
+                admin.execute(f"drop role {role}".encode())
 
 
 class TestDataAlone:

@@ -28,6 +28,8 @@ begin
     perform memstore.refuse('argument_invalid', 'role');
   end if;
 
+  -- A restore without privileges left them to PUBLIC, whom the schema was closed to until now.
+  perform memstore.revoke_public();
   select string_agg(f.signature::text, ', ')
   into v_functions
   from memstore.api_functions f;

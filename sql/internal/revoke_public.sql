@@ -1,0 +1,15 @@
+-- PUBLIC can do nothing. PostgreSQL lets it execute each function that is made, also by a restore without privileges.
+create or replace function memstore.revoke_public()
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  revoke all on all functions in schema memstore from public;
+  revoke all on all tables in schema memstore from public;
+end
+$$;
+
+comment on function memstore.revoke_public() is 'Takes from PUBLIC what PostgreSQL gives it.';
