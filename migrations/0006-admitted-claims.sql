@@ -8,14 +8,15 @@ lock table memstore.memories, memstore.memory_admissions in share row exclusive 
 -- The projection of claim_statuses and memories: kept by triggers, written by nobody else.
 create table memstore.admitted_claims (
   memory_id uuid not null,
+  user_id uuid not null,
   language text not null,
   inserted_at timestamptz not null,
   search_vector tsvector not null,
   constraint admitted_claims_pkey primary key (memory_id)
 );
 
-insert into memstore.admitted_claims (memory_id, language, inserted_at, search_vector)
-select m.id, m.language, m.inserted_at, m.search_vector
+insert into memstore.admitted_claims (memory_id, user_id, language, inserted_at, search_vector)
+select m.id, m.user_id, m.language, m.inserted_at, m.search_vector
 from memstore.claim_statuses s
 join memstore.memories m on m.id = s.memory_id
 where s.status = 'admitted'
@@ -31,6 +32,7 @@ alter table memstore.admitted_claims alter column search_vector set statistics 0
 
 comment on table memstore.admitted_claims is 'The live claims whose status is admitted: what system recall reads.';
 comment on column memstore.admitted_claims.memory_id is 'The claim.';
+comment on column memstore.admitted_claims.user_id is 'The claim''s author.';
 comment on column memstore.admitted_claims.language is 'The claim''s language.';
 comment on column memstore.admitted_claims.inserted_at is 'When the claim was written.';
 comment on column memstore.admitted_claims.search_vector is 'The claim''s words.';

@@ -25,8 +25,8 @@ begin
     returning a.language, a.search_vector
   ),
   added as (
-    insert into memstore.admitted_claims (memory_id, language, inserted_at, search_vector)
-    select m.id, m.language, m.inserted_at, m.search_vector
+    insert into memstore.admitted_claims (memory_id, user_id, language, inserted_at, search_vector)
+    select m.id, m.user_id, m.language, m.inserted_at, m.search_vector
     from memstore.claim_statuses s
     join memstore.memories m on m.id = s.memory_id
     where s.memory_id = any (ids)

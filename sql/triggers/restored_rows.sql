@@ -24,7 +24,8 @@ for each row
 when (memstore.is_restore())
 execute function memstore.replace_settings();
 
--- The statuses, and which challenges are open, follow from the records, which are counted as they arrive.
+-- The statuses, which challenges are open, and what system recall reads follow from the records, which are counted as
+-- they arrive.
 create or replace function memstore.skip_derived_row()
 returns trigger
 language plpgsql
@@ -51,6 +52,24 @@ execute function memstore.skip_derived_row();
 
 create or replace trigger claim_statuses_restored
 before insert on memstore.claim_statuses
+for each row
+when (memstore.is_restore())
+execute function memstore.skip_derived_row();
+
+create or replace trigger admitted_claims_restored
+before insert on memstore.admitted_claims
+for each row
+when (memstore.is_restore())
+execute function memstore.skip_derived_row();
+
+create or replace trigger claim_languages_restored
+before insert on memstore.claim_languages
+for each row
+when (memstore.is_restore())
+execute function memstore.skip_derived_row();
+
+create or replace trigger claim_words_restored
+before insert on memstore.claim_words
 for each row
 when (memstore.is_restore())
 execute function memstore.skip_derived_row();

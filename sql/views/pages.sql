@@ -1057,6 +1057,9 @@ Invariants
   claim_statuses     the statuses that are kept are those that the records give
   open_challenges    the open challenges that are kept are those of the records, and those suspend that should
   claim_counter      the count of admitted claims is that of the records
+  admitted_claims    what system recall reads are the live claims whose status is admitted
+  claim_languages    the counts of their languages are theirs
+  claim_words        the counts of their words are theirs
 Returns
   of each invariant its name, the number of violations, and the id of one
 Errors

@@ -140,12 +140,15 @@ CASES = {
     "claim_statuses": "update claim_statuses set status = 'rejected' where memory_id = {c2}",
     "open_challenges": "update open_challenges set effective = not effective",
     "claim_counter": "update claim_counter set admitted = admitted + 1",
+    "admitted_claims": "update admitted_claims set user_id = {2}",
+    "claim_languages": "update claim_languages set claims = claims + 1",
+    "claim_words": "update claim_words set claims = claims + 1",
 }
 
 # What cannot be broken alone.
 ALSO = {
     "single_rows": {"claim_counter_rules"},
-    "owners": {"live_memories"},
+    "owners": {"live_memories", "admitted_claims"},
     "chain_times": {"live_memories", "memories_rules"},
     "chain_loops": {"chain_order", "live_memories"},
     "record_targets": {"live_memories", "claim_statuses"},

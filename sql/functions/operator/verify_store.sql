@@ -37,6 +37,9 @@ Invariants
   claim_statuses     the statuses that are kept are those that the records give
   open_challenges    the open challenges that are kept are those of the records, and those suspend that should
   claim_counter      the count of admitted claims is that of the records
+  admitted_claims    what system recall reads are the live claims whose status is admitted
+  claim_languages    the counts of their languages are theirs
+  claim_words        the counts of their words are theirs
 Returns
   of each invariant its name, the number of violations, and the id of one
 Errors
@@ -81,6 +84,13 @@ begin
     select v.memory_id, v.verdict, d.status
     from verdicts v
     join memstore.derive_statuses() d on d.memory_id = v.memory_id
+  ),
+  admitted as (
+    select m.id, m.user_id, m.language, m.inserted_at, m.search_vector
+    from memstore.memories m
+    join statuses s on s.memory_id = m.id
+    where s.status = 'admitted'
+    and m.superseded_at is null
   ),
   challenges as (
     select c.id, c.memory_id, c.user_id, c.inserted_at, c.evidence_refs is not null as evidenced
@@ -290,6 +300,35 @@ begin
     select 'claim_counter', 'claim_counter'
     from memstore.claim_counter c
     where c.admitted <> (select count(*) from verdicts v where v.verdict = 'admitted')
+
+    union all
+    select 'admitted_claims', coalesce(k.memory_id, a.id)::text
+    from memstore.admitted_claims k
+    full join admitted a on a.id = k.memory_id
+    where row(k.memory_id, k.user_id, k.language, k.inserted_at, k.search_vector)
+      is distinct from row(a.id, a.user_id, a.language, a.inserted_at, a.search_vector)
+
+    union all
+    select 'claim_languages', coalesce(k.language, a.language)
+    from memstore.claim_languages k
+    full join (
+      select a.language, count(*) as claims
+      from admitted a
+      group by a.language
+    ) a on a.language = k.language
+    where k.claims is distinct from a.claims
+
+    union all
+    -- A word is a text.
+    select 'claim_words', coalesce(k.language, a.language)
+    from memstore.claim_words k
+    full join (
+      select a.language, w.lexeme, count(*) as claims
+      from admitted a
+      cross join unnest(tsvector_to_array(a.search_vector)) w (lexeme)
+      group by a.language, w.lexeme
+    ) a on a.language = k.language and a.lexeme = k.lexeme
+    where k.claims is distinct from a.claims
   )
   select i.name, count(b.id), min(b.id)
   from unnest(array[
@@ -297,7 +336,7 @@ begin
     'claim_counter_rules', 'deployment_rules', 'single_rows', 'live_memories', 'erased_accounts', 'owners',
     'chain_targets', 'chain_times', 'chain_order', 'chain_loops', 'chain_borders', 'search_vectors', 'tombstones',
     'model_names', 'model_dimensions', 'record_targets', 'record_authors', 'record_slugs', 'refutations',
-    'claim_statuses', 'open_challenges', 'claim_counter'
+    'claim_statuses', 'open_challenges', 'claim_counter', 'admitted_claims', 'claim_languages', 'claim_words'
   ]) with ordinality i (name, position)
   left join broken b on b.invariant = i.name
   group by i.name, i.position

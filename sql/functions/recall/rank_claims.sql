@@ -168,17 +168,18 @@ begin
   ),
   ranked as (
     select
-      m.id,
-      m.user_id,
+      a.memory_id as id,
+      a.user_id,
       s.score,
       s.lexical_score,
       s.semantic_score,
-      row_number() over (order by s.score desc, m.inserted_at desc, m.id) as position,
-      row_number() over (partition by m.user_id order by s.score desc, m.inserted_at desc, m.id) as round,
+      row_number() over (order by s.score desc, a.inserted_at desc, a.memory_id) as position,
+      row_number() over (partition by a.user_id order by s.score desc, a.inserted_at desc, a.memory_id) as round,
       least(count(*) over (), v_settings.maximum_system_pool) as slots
     from scores s
-    join memstore.memories m on m.id = s.id
-    where (s.lexical_score > v_settings.lexical_floor or s.semantic_score > v_settings.semantic_floor)
+    join memstore.admitted_claims a on a.memory_id = s.id
+    where s.lexical_score > v_settings.lexical_floor
+    or s.semantic_score > v_settings.semantic_floor
   ),
   pool as (
     select r.id, r.score, r.lexical_score, r.semantic_score, r.round, min(r.position) over (partition by r.user_id) as best

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -94,7 +95,24 @@ def check(db: psycopg.Connection) -> dict[UUID, str]:
     )
     effective = "select user_id, memory_id from memstore.open_challenges where effective"
     assert sorted(rows(db, effective)) == sorted(model.suspending(records))
+    check_what_recall_reads(db, expected)
     return expected
+
+
+def check_what_recall_reads(db: psycopg.Connection, statuses: dict[UUID, str]) -> None:
+    """The claims that system recall reads, and the counts of their words, are those that these statuses give."""
+    columns = "id, user_id, language, inserted_at, search_vector::text, tsvector_to_array(search_vector)"
+    live = rows(
+        db, f"select {columns} from memstore.memories where bucket = 'system' and superseded_at is null"
+    )
+    admitted = [row for row in live if statuses.get(row[0]) == "admitted"]
+    kept = (
+        "select memory_id, user_id, language, inserted_at, search_vector::text from memstore.admitted_claims"
+    )
+    assert sorted(rows(db, kept)) == sorted(row[:5] for row in admitted)
+    assert dict(rows(db, "table memstore.claim_languages")) == Counter(row[2] for row in admitted)
+    words = {(language, word): claims for language, word, claims in rows(db, "table memstore.claim_words")}
+    assert words == Counter((row[2], word) for row in admitted for word in row[5])
 
 
 @dataclass

@@ -71,7 +71,7 @@ def touched(db: psycopg.Connection) -> list[tuple[Any, ...]]:
         db,
         "select c.relname, pg_stat_get_xact_numscans(c.oid), pg_stat_get_xact_tuples_returned(c.oid)"
         " from pg_class c where c.relnamespace = 'memstore'::regnamespace and c.relname ~"
-        " '^(claim_|open_challenges|memory_admissions|memories_claim_(words|queue))' order by 1",
+        " '^(claim_|open_challenges|memory_admissions|admitted_claims|memories_claim_queue)' order by 1",
     )
 
 
@@ -390,4 +390,59 @@ def test_equal_inputs_give_equal_outputs(world: Shared) -> None:
     assert json.dumps(world.recall(), default=str) == json.dumps(world.recall(), default=str)
     newer = world.admit("z", inserted_at=moment + timedelta(days=1), updated_at=moment + timedelta(days=1))
     assert world.found()[0] == newer
+    check(world.db)
+
+
+# Of very many claims, those of the rarest words.
+
+
+def test_a_turn_considers_the_claims_of_its_rarest_words(world: Shared) -> None:
+    world.configure(maximum_system_pool=1)
+    rare = world.admit("rare", "alpha beta")
+    for number in range(30):
+        world.admit(f"author-{number}", f"alpha {number}")
+    assert world.found("alpha beta") == [rare]
+    assert world.noted("alpha beta") == [rare]
+
+
+@pytest.mark.parametrize("others", [0, 100])
+def test_of_a_word_that_too_many_claims_have_the_newest_count(world: Shared, others: int) -> None:
+    """Whether they are found by walking down from the newest or by the word's index."""
+    world.configure(maximum_system_pool=2)
+    oldest = world.admit("author", "alpha beta gamma")
+    claims = [world.admit("author", "alpha") for _ in range(60)]
+    for number in range(others):
+        world.admit("author", f"other {number}")
+    considered = 25 * 2
+    assert world.found("alpha") == [claims[-1]]
+    # Beta's and gamma's only claim has room, and leaves that of one claim less for alpha each.
+    assert world.found("alpha beta") == [oldest]
+    world.verdict(oldest, "rejected")
+    for claim in claims[-considered:]:
+        world.verdict(claim, "rejected")
+    assert world.found("alpha") == [claims[-considered - 1]]
+
+
+def test_ties_among_words_go_by_their_letters(world: Shared) -> None:
+    world.configure(maximum_system_pool=1)
+    first = [world.admit(f"a-{number}", "beta") for number in range(25)]
+    for number in range(25):
+        world.admit(f"b-{number}", "gamma")
+    assert world.found("gamma beta") == [first[-1]]
+
+
+def test_claims_of_each_language_are_asked_in_theirs(world: Shared) -> None:
+    english = world.admit("one", "She is running tests.", language="english")
+    simple = world.admit("two", "running", language="simple")
+    assert set(world.found("running")) == {english, simple}
+    assert world.found("run") == [english]
+
+
+def test_an_author_takes_a_claim_out_of_recall(world: Shared) -> None:
+    claim = world.admit("author")
+    world.do("supersede_memory", "author", target=claim, body="alpha", evidence_refs=[EVIDENCE])
+    assert world.found() == []
+    check(world.db)
+    world.verdict(claim, "rejected")
+    world.verdict(claim, "admitted")
     check(world.db)
