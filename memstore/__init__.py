@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Recall,
         Rule,
         Settings,
+        Statistic,
         Violation,
     )
     from memstore.store import Store
@@ -71,6 +72,7 @@ __all__ = [
     "SchemaOutdated",
     "Settings",
     "StanceRequired",
+    "Statistic",
     "StewardRequired",
     "Store",
     "StoreUnavailable",

@@ -202,6 +202,9 @@ class AsyncStore:
     list_records = _method(calls.list_records)
     list_claims = _method(calls.list_claims)
 
+    export_account = _method(calls.export_account)
+    export_memories = _method(calls.export_memories)
+
     configure = _method(calls.configure)
     set_maximum_live_memories = _method(calls.set_maximum_live_memories)
     set_steward = _method(calls.set_steward)
@@ -209,6 +212,7 @@ class AsyncStore:
     forget_embedding_model = _method(calls.forget_embedding_model)
     memories_to_embed = _method(calls.memories_to_embed)
     import_memories = _method(calls.import_memories)
+    store_statistics = _method(calls.store_statistics)
     verify_store = _method(calls.verify_store)
     grant_api = _method(calls.grant_api)
     revoke_api = _method(calls.revoke_api)

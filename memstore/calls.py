@@ -22,9 +22,10 @@ from memstore.models import (
     Recall,
     Rule,
     Settings,
+    Statistic,
     Violation,
 )
-from memstore.wire import Call
+from memstore.wire import Call, Document
 
 SCHEMA_VERSION: Final = 7
 """The oldest schema that has everything called here, by the number of its newest migration."""
@@ -674,6 +675,47 @@ def list_claims(
     return wire.call("list_claims", wire.rows(Claim), locals())
 
 
+# An account's way out; `import_memories` is the way in.
+
+
+def export_account(actor: UUID | str) -> Call[Document]:
+    """Tells what an export of an account begins with.
+
+    Calls `memstore.export_account`.
+
+    Args:
+        actor: The account.
+
+    Returns:
+        `export`, the version of the format; `language`, the account's; `memories`, how many `export_memories`
+        gives; `live_memories`, how many of them count towards a ceiling.
+    """
+    return wire.call("export_account", wire.document, locals())
+
+
+def export_memories(
+    actor: UUID | str, *, page_size: int = 1000, after: UUID | str | None = None
+) -> Call[list[Document]]:
+    """Exports all that an account owns, with embeddings, times and history, as `import_memories` takes it.
+
+    Calls `memstore.export_memories`. Each memory comes behind what replaced it, so that any first part can be
+    imported. The pages are of one moment in one transaction that is REPEATABLE READ.
+
+    Args:
+        actor: The account.
+        page_size: How many at most, 10,000 or fewer.
+        after: The id of the last memory of the page before.
+
+    Returns:
+        One page, as mappings whose `repr` shows no text.
+
+    Raises:
+        InvalidValue: The page's size is none.
+        MemoryNotFound: There is no memory `after`.
+    """
+    return wire.call("export_memories", wire.documents, locals())
+
+
 # The operator's calls, for the owner of the schema.
 
 
@@ -820,6 +862,20 @@ def import_memories(user_id: UUID | str, memories: Iterable[Mapping[str, object]
         AccessDenied: The role isn't the operator's.
     """
     return wire.call("import_memories", wire.rows(Memory), locals())
+
+
+def store_statistics() -> Call[list[Statistic]]:
+    """Reads figures of the whole store, for monitoring; none shows a text.
+
+    Calls `memstore.store_statistics`. Operator only.
+
+    Returns:
+        The figures; the header of `store_statistics` in `sql/functions` says what each means.
+
+    Raises:
+        AccessDenied: The role isn't the operator's.
+    """
+    return wire.call("store_statistics", wire.rows(Statistic), locals())
 
 
 def verify_store() -> Call[list[Invariant]]:

@@ -4,6 +4,7 @@ A body is private: no `repr` here shows one, nor a note, which is made of bodies
 evidence.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import date, datetime
 from typing import ClassVar, TypedDict
@@ -236,6 +237,23 @@ class Invariant:
     invariant: str
     violations: int
     example: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Statistic:
+    """One figure of the store.
+
+    Attributes:
+        name: What it counts or measures, with the unit where it has one, as in `table_bytes`.
+        labels: Of what, as Prometheus has labels, such as `{"bucket": "user", "state": "live"}`.
+        value: The figure.
+        exact: Whether it was counted or measured; otherwise it is an estimate.
+    """
+
+    name: str
+    labels: Mapping[str, str] = field(hash=False)
+    value: float
+    exact: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -357,6 +357,23 @@ def nothing(documents: list[Any]) -> None:
     """Reads the answer of a function that returns none."""
 
 
+class Document(dict[str, object]):
+    """A JSON object of the database, whose `repr` shows no text."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__qualname__}: {', '.join(self)}>"
+
+
+def document(documents: list[Any]) -> Document:
+    """Reads one JSON object."""
+    return Document(documents[0])
+
+
+def documents(documents: list[Any]) -> list[Document]:
+    """Reads JSON objects."""
+    return [Document(each) for each in documents]
+
+
 def identity(documents: list[Any]) -> UUID:
     """Reads an id."""
     return UUID(documents[0])
@@ -416,6 +433,7 @@ _FIELDS: Final[dict[str, Callable[[Any], object]]] = {
     "superseded_at": _time,
     "inserted_at": _time,
     "updated_at": _time,
+    "value": float,
 }
 
 

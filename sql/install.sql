@@ -108,6 +108,8 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/schema/help.sql
 \ir functions/schema/schema_version.sql
 \ir functions/memories/delete_memory.sql
+\ir functions/memories/export_account.sql
+\ir functions/memories/export_memories.sql
 \ir functions/memories/get_memory.sql
 \ir functions/memories/insert_memories.sql
 \ir functions/memories/insert_memory.sql
@@ -130,6 +132,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/operator/revoke_api.sql
 \ir functions/operator/set_maximum_live_memories.sql
 \ir functions/operator/set_steward.sql
+\ir functions/operator/store_statistics.sql
 \ir functions/operator/verify_store.sql
 \ir triggers/records_fixed.sql
 \ir triggers/records_status.sql

@@ -15,7 +15,7 @@ from uuid import UUID
 import typer
 
 from memstore.cli.failures import REFUSED, UNREACHABLE, Commands, UsageError, tell
-from memstore.cli.output import complain, printable
+from memstore.cli.output import complain, json_line, printable
 from memstore.models import AdmissionRecord, Evidence, Recall, Settings
 
 # Help texts and completion don't wait for psycopg.
@@ -328,12 +328,13 @@ def import_(
 
     Its keys are body and, where wanted, bucket, source_ref, language, id and the other arguments of
     insert_memory. A line that has an id can be imported again.
+
+    What memstore export wrote comes in as it was, with ids, times and history, whole or not at all; for the
+    database's owner.
     """
     from memstore.cli.importing import Import, LineRefused
 
-    actor = session.writer()
-    [(started,)] = session.connection.execute("select clock_timestamp()").fetchall()
-    work = Import(session.patient_store(_IMPORT_PATIENCE), actor, started)
+    work = Import(session.connection, session.patient_store(_IMPORT_PATIENCE), session.writer)
     try:
         # Of a pipe the size is 0.
         with _progress(lambda: os.fstat(file.fileno()).st_size or None, in_bytes=True) as advance:
@@ -341,9 +342,44 @@ def import_(
                 advance(size)
     except LineRefused as refused:
         code = tell(refused.refusal, f"{refused.where}: ")
-        complain(f"Nothing of that batch is kept. Before it, {work.imported} memories were imported.")
+        if work.whole:
+            complain("Nothing of the file is kept.")
+        else:
+            complain(f"Nothing of that batch is kept. Before it, {work.imported} memories were imported.")
         raise typer.Exit(code) from None
     session.out.facts({"imported": work.imported, "already_there": work.already_there})
+    if work.replaced_otherwise:
+        complain(
+            f"{work.replaced_otherwise} memories that were there are not replaced as in the file; they stay."
+        )
+        raise typer.Exit(REFUSED)
+
+
+@command(
+    "memstore export customer-7.jsonl --account customer-7",
+    "memstore export | gzip > memories.jsonl.gz",
+)
+def export(
+    session: "Session",
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Where to, readable by you alone; - is standard output.")
+    ] = "-",
+) -> None:
+    """Export all that the account owns, as JSON Lines for memstore import.
+
+    That is its memories in every bucket, with embeddings, times and history. The records on claims stay in
+    the store, and so does what the operator decides: the ceiling, and who is a steward.
+    """
+    from memstore.cli.exporting import export, private_file
+
+    actor = session.existing()
+    number = -1  # the first line is about the account
+    with private_file(file) as stream:
+        for document in export(session.connection, actor):
+            stream.write(f"{json_line(document)}\n".encode())
+            number += 1
+    if file != "-":
+        session.out.facts({"exported": number})
 
 
 @contextmanager

@@ -1,19 +1,24 @@
-"""Importing memories from JSON Lines, a batch at a time."""
+"""Importing memories from JSON Lines: a batch at a time, or a whole account that was exported."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import IO
+from itertools import chain
+from typing import IO, Any
 from uuid import UUID
 
+import psycopg
+
 from memstore import calls
-from memstore.errors import InvalidValue, MemstoreError, StoreUnavailable
+from memstore.errors import InvalidValue, MemstoreError, QuotaReached, StoreUnavailable
+from memstore.models import Memory
 from memstore.store import Store
 
 _LONGEST_LINE = 1 << 25  # bytes
 _LARGEST_BATCH = 1 << 25  # bytes of lines, beyond which no other line joins
+_FORMAT = 1  # of exports, as export_account has it
 
 
 class LineRefused(Exception):
@@ -30,11 +35,21 @@ class LineRefused(Exception):
         self.refusal = refusal
 
 
+@dataclass(frozen=True)
+class _Line:
+    number: int
+    size: int
+    item: Mapping[str, object]
+
+
 @dataclass
 class _Batch:
-    numbers: list[int] = field(default_factory=list)
-    items: list[Mapping[str, object]] = field(default_factory=list)
+    lines: list[_Line] = field(default_factory=list)
     size: int = 0
+
+    @property
+    def items(self) -> list[Mapping[str, object]]:
+        return [line.item for line in self.lines]
 
 
 class Import:
@@ -43,27 +58,33 @@ class Import:
     Attributes:
         imported: How many memories were written.
         already_there: How many were there before, with the same id and content.
+        replaced_otherwise: How many of an export were there before, and replaced, or not, unlike in the file.
+        whole: Whether the file is an export, of which all is written or nothing.
     """
 
-    def __init__(self, store: Store, actor: UUID, started: datetime) -> None:
+    def __init__(
+        self, connection: psycopg.Connection[Any], store: Store, account: Callable[[str], UUID]
+    ) -> None:
         """Prepares an import.
 
         Args:
-            store: Where to.
-            actor: The account.
-            started: The database's time now.
+            connection: Where to.
+            store: The store on that connection.
+            account: Finds the account, or makes it, of a language.
         """
         self.imported = 0
         self.already_there = 0
+        self.replaced_otherwise = 0
+        self.whole = False
+        self._connection = connection
         self._store = store
-        self._actor = actor
-        self._started = started
+        self._account = account
 
     def run(self, file: IO[bytes], count: int) -> Iterator[int]:
-        """Imports a file, in batches of which all is written or nothing.
+        """Imports a file, in batches of which all is written or nothing; of an export, all or nothing.
 
         Args:
-            file: Lines of UTF-8, each empty or an object with the arguments of `insert_memory`.
+            file: Lines of UTF-8, each empty or an object with the arguments of `insert_memory`; or an export.
             count: How many lines a batch has at most.
 
         Yields:
@@ -73,53 +94,111 @@ class Import:
             LineRefused: Nothing of the line's batch is written, nor what comes after.
             MemstoreError: Likewise, for what isn't about lines.
         """
-        for batch in _batches(file, count):
-            try:
-                memories = self._store.insert_memories(self._actor, batch.items)
-                refusal = None
-            except StoreUnavailable:
-                raise
-            except MemstoreError as error:
-                refusal = error
-            if refusal:
-                raise self._locate(refusal, batch)
-            written = sum(memory.inserted_at >= self._started for memory in memories)
+        lines = _lines(file)
+        first = next(lines, None)
+        if first and isinstance(first.item, dict) and "export" in first.item:
+            self.whole = True
+            yield from self._run_whole(first, lines, count)
+            return
+        actor = self._account("english")
+        [(started,)] = self._connection.execute("select clock_timestamp()").fetchall()
+        for batch in _batches(chain([first] if first else [], lines), count):
+            memories = self._write(
+                batch, "insert_memory", lambda items: self._store.insert_memories(actor, items)
+            )
+            written = sum(memory.inserted_at >= started for memory in memories)
             self.imported += written
             self.already_there += len(memories) - written
             yield batch.size
 
-    def _locate(self, refusal: MemstoreError, batch: _Batch) -> LineRefused:
-        """Turns a position in the batch, where the refusal has one, into a line of the file."""
-        if found := re.match(r"Item (\d+): ", str(refusal)):
-            number = batch.numbers[int(found[1]) - 1]
-            if refusal.name == "argument_invalid" and refusal.field in (None, "memories"):
-                return _malformed(
-                    number, "The line isn't an object whose keys are arguments of insert_memory."
-                )
-            refusal.args = (str(refusal)[found.end() :],)
-            return LineRefused(f"line {number}", refusal)
-        for number, item in zip(batch.numbers, batch.items, strict=True):
-            try:
-                calls.insert_memories(self._actor, [item])
-            except InvalidValue as error:  # it can't even be sent
-                return LineRefused(f"line {number}", error)
-        return LineRefused(f"lines {batch.numbers[0]} to {batch.numbers[-1]}", refusal)
+    def _run_whole(self, first: _Line, lines: Iterator[_Line], count: int) -> Iterator[int]:
+        if first.item["export"] != _FORMAT:
+            raise _malformed(first.number, "The file was exported by another version of memstore.")
+        expected, language = first.item.get("memories"), first.item.get("language")
+        if not isinstance(language, str):
+            raise _malformed(first.number, "The line isn't as memstore export writes it.")
+        total = 0
+        with self._connection.transaction():
+            actor = self._account(language)
+            before = self._number(actor)
+            for batch in _batches(lines, count):
+                try:
+                    memories = self._write(
+                        batch, "import_memories", lambda items: self._store.import_memories(actor, items)
+                    )
+                except LineRefused as refused:
+                    if isinstance(refused.refusal, QuotaReached):
+                        refused.where = f"the file, which has {first.item.get('live_memories')} live memories"
+                    raise
+                total += len(memories)
+                self.replaced_otherwise += sum(map(_replaced_otherwise, memories, batch.items))
+                yield batch.size
+            if total != expected:
+                problem = f"It has {total} of its {expected} memories: it isn't whole."
+                raise LineRefused("the file", MemstoreError(problem, name="file_cut"))
+            imported = self._number(actor) - before
+        self.imported, self.already_there = imported, total - imported
+
+    def _number(self, actor: UUID) -> int:
+        return int(str(self._store.export_account(actor)["memories"]))
+
+    def _write(
+        self, batch: _Batch, function: str, write: Callable[[list[Mapping[str, object]]], list[Memory]]
+    ) -> list[Memory]:
+        try:
+            return write(batch.items)
+        except StoreUnavailable:
+            raise
+        except MemstoreError as error:
+            refusal = error
+        raise _locate(refusal, batch, function)
 
 
-def _batches(file: IO[bytes], count: int) -> Iterator[_Batch]:
-    batch, number = _Batch(), 0
-    while line := file.readline(_LONGEST_LINE + 1):
-        number += 1
-        batch.size += len(line)
-        text = _decode(line, number).strip()
-        if text:
-            batch.numbers.append(number)
-            batch.items.append(_parse(text, number))
-        if len(batch.items) >= count or batch.size >= _LARGEST_BATCH:
+def _replaced_otherwise(memory: Memory, item: Mapping[str, object]) -> bool:
+    moment, replacement = item.get("superseded_at"), item.get("superseded_by_id")
+    return (
+        memory.superseded_at != (moment and datetime.fromisoformat(str(moment)))
+        or (memory.superseded_by_id and str(memory.superseded_by_id)) != replacement
+    )
+
+
+def _locate(refusal: MemstoreError, batch: _Batch, function: str) -> LineRefused:
+    """Turns a position in the batch, where the refusal has one, into a line of the file."""
+    if found := re.match(r"Item (\d+): ", str(refusal)):
+        number = batch.lines[int(found[1]) - 1].number
+        if refusal.name == "argument_invalid" and refusal.field in (None, "memories"):
+            return _malformed(number, f"The line isn't an object whose keys are arguments of {function}.")
+        refusal.args = (str(refusal)[found.end() :],)
+        return LineRefused(f"line {number}", refusal)
+    for line in batch.lines:
+        try:
+            calls.insert_memories(UUID(int=0), [line.item])
+        except InvalidValue as error:  # it can't even be sent
+            return LineRefused(f"line {line.number}", error)
+    return LineRefused(f"lines {batch.lines[0].number} to {batch.lines[-1].number}", refusal)
+
+
+def _batches(lines: Iterable[_Line], count: int) -> Iterator[_Batch]:
+    batch = _Batch()
+    for line in lines:
+        batch.lines.append(line)
+        batch.size += line.size
+        if len(batch.lines) >= count or batch.size >= _LARGEST_BATCH:
             yield batch
             batch = _Batch()
-    if batch.items:
+    if batch.lines:
         yield batch
+
+
+def _lines(file: IO[bytes]) -> Iterator[_Line]:
+    number, size = 0, 0
+    while line := file.readline(_LONGEST_LINE + 1):
+        number += 1
+        size += len(line)
+        text = _decode(line, number).strip()
+        if text:
+            yield _Line(number, size, _parse(text, number))
+            size = 0
 
 
 def _decode(line: bytes, number: int) -> str:

@@ -31,6 +31,12 @@ def printable(text: str) -> str:
     return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
+def json_line(document: object) -> str:
+    """Writes JSON in one line, with escapes for what could steer a terminal."""
+    text = json.dumps(document, ensure_ascii=False, default=_text)
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 def complain(text: str) -> None:
     """Prints one line on stderr."""
     print(f"memstore: {printable(text)}", file=sys.stderr)
@@ -139,8 +145,7 @@ class Output:
             print(text)
 
     def _document(self, document: object) -> None:
-        text = json.dumps(document, ensure_ascii=False, default=_text)
-        print(_UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
+        print(json_line(document))
 
     def _table(self, rows: Sequence[Sequence[str]], columns: Sequence[str]) -> None:
         from rich.console import Console

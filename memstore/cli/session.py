@@ -107,9 +107,9 @@ class Session:
         embedder: Embedder | None = ready()
         return Store(self.connection, embedder=embedder and replace(embedder, time_limit=time_limit))
 
-    def writer(self) -> UUID:
-        """Finds the account, or makes it."""
-        return self.store.create_user(external_ref=self.account)
+    def writer(self, language: str = "english") -> UUID:
+        """Finds the account, or makes it, of this language."""
+        return self.store.create_user(external_ref=self.account, language=language)
 
     def reader(self) -> UUID | None:
         """Finds the account; the default one need not be there yet.

@@ -76,12 +76,12 @@ begin
         i.value ->> 'source_ref',
         case
           when jsonb_typeof(i.value -> 'embedding') = 'array' then (
-            -- A real holds neither 1e99 nor 1e-99: the rule refuses the one, the other is zero.
+            -- A real holds neither 1e99 nor 1e-99: the rule refuses the one, the other is zero. 1e-45 is the smallest.
             select coalesce(
               array_agg(
                 case
                   when abs(n.number) > 1e7 then 'infinity'::real
-                  when abs(n.number) < 1e-30 then 0::real
+                  when abs(n.number) < 1e-45 then 0::real
                   else n.number::real
                 end
                 order by e.position

@@ -10,6 +10,7 @@ and p.proname in (
   'create_user', 'find_user', 'delete_user',
   'insert_memory', 'insert_memories', 'supersede_memory', 'supersede_with', 'delete_memory', 'get_memory',
   'list_memories', 'memory_history', 'memories_as_of', 'set_embedding', 'memory_violations', 'list_rules',
+  'export_account', 'export_memories',
   'rank_memories', 'rank_claims', 'recall',
   'record_admission', 'challenge_memory', 'refute_challenge', 'promote_memory', 'memory_status', 'list_records',
   'list_claims'

@@ -28,7 +28,7 @@ API = {path.stem for path in FILES if path.parent.name != "operator"}
 OPERATOR = {path.stem for path in FILES if path.parent.name == "operator"}
 # A public function that only reads opens with one of these, or is named here.
 READS = re.compile(
-    r"^(get|help|list|find|rank|recall|memory_history|memory_status|memories_as_of|memories_to|store|verify)"
+    r"^(export|get|help|list|find|rank|recall|memory_history|memory_status|memories_as_of|memories_to|store|verify)"
 )
 EVIDENCE = Jsonb(SYSTEM["evidence_refs"])
 
@@ -72,6 +72,8 @@ def calls(account: UUID, steward: UUID) -> dict[str, str]:
         "refute_challenge": f"{judge}, (select id from memstore.list_records({actor}, {claim})"
         " where role operator(pg_catalog.=) 'challenge'), 'yes'",
         "promote_memory": f"{judge}, {claim}, 'a-stance', {evidence}",
+        "export_account": actor,
+        "export_memories": f"{actor}, 1, {c}",
         "delete_memory": f"{actor}, {a}",
         "delete_user": actor,
     }

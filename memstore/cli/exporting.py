@@ -1,0 +1,77 @@
+"""Exporting an account as JSON Lines: an object about the account, then one for each of its memories."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+from uuid import UUID
+
+import psycopg
+
+from memstore import calls
+from memstore.wire import Call, Document, pin
+
+_PAGE = 10_000
+
+
+def export(connection: psycopg.Connection[Any], actor: UUID) -> Iterator[Document]:
+    """Reads an account, as it is at one moment, a row at a time.
+
+    Raises:
+        psycopg.Error: The database refuses.
+    """
+    with connection.transaction():
+        connection.execute("set transaction isolation level repeatable read read only")
+        yield from _stream(connection, calls.export_account(actor))
+        after: UUID | None = None
+        while True:
+            number = 0
+            for memory in _stream(connection, calls.export_memories(actor, page_size=_PAGE, after=after)):
+                number += 1
+                after = UUID(str(memory["id"]))
+                yield memory
+            if number < _PAGE:
+                return
+
+
+def _stream(connection: psycopg.Connection[Any], call: Call[Any]) -> Iterator[Document]:
+    with connection.cursor() as cursor:
+        pin(cursor)
+        for row in cursor.stream(call.statement, call.parameters):
+            found = call.answer([row])
+            yield found[0] if isinstance(found, list) else found
+
+
+@contextmanager
+def private_file(name: str) -> Iterator[IO[bytes]]:
+    """Opens what an export goes to: a file that its owner alone can read, there only once it is whole.
+
+    Args:
+        name: The file; - is standard output.
+
+    Raises:
+        OSError: It can't be written.
+    """
+    path = Path(name)
+    if name == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    elif path.exists() and not path.is_file():  # a pipe or a device
+        with path.open("wb") as stream:
+            yield stream
+    else:
+        path = path.resolve()  # of a link what it points to
+        handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                yield stream
+                stream.flush()
+                os.fsync(stream.fileno())
+            Path(unfinished).replace(path)
+        except BaseException:
+            with suppress(OSError):
+                Path(unfinished).unlink()
+            raise
