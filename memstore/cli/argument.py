@@ -29,6 +29,7 @@ class Argument:
         claim: The claim's id.
         status: What the records say of it.
         memory: The claim itself, for its author and for stewards.
+        replacement: What replaced it, likewise; None where nothing did, and where that is gone.
         records: The records, oldest first.
     """
 
@@ -36,6 +37,7 @@ class Argument:
     claim: UUID
     status: str
     memory: Memory | None
+    replacement: Memory | None
     records: Sequence[AdmissionRecord]
 
     def show(self, out: Output) -> None:
@@ -93,8 +95,14 @@ class Argument:
         from rich.text import Text
         from rich.tree import Tree
 
-        about = f"{self.memory.slug}  {self.memory.body}" if self.memory else str(self.claim)
-        tree = Tree(Text.assemble((self.status, "bold"), f"  {printable(about)}"), guide_style="dim")
+        about, body = str(self.claim), ""
+        if self.memory:
+            written = age(self.memory.inserted_at)
+            about, body = f"{self.memory.slug}, {written}, {self._fate(self.memory)}: ", self.memory.body
+        title = Text.assemble(
+            (self.status, "bold"), "  ", (printable(about), "dim" if body else ""), printable(body)
+        )
+        tree = Tree(title, guide_style="dim")
         for record in self.records:
             if record.role != "refutation":
                 branch = tree.add(self._label(record))
@@ -106,6 +114,28 @@ class Argument:
             tree.add(Text("no records yet", style="dim"))
         Console(highlight=False).print(tree)
 
+    def _fate(self, claim: Memory) -> str:
+        if claim.live:
+            return "live"
+        if self.replacement is None:
+            return "superseded, its replacement is gone"
+        if self.replacement.stance:
+            return f"promoted to {self.replacement.stance}"
+        return f"superseded by {str(self.replacement.id)[:8]}"
+
+    def _effect(self, challenge: AdmissionRecord) -> str:
+        """Tells whether an open challenge suspends the claim, where the claim's status says so."""
+        open_ones = [
+            record
+            for record in self.records
+            if record.role == "challenge" and record.evidence_refs and not self._answers(record)
+        ]
+        if challenge not in open_ones:
+            return ""
+        if self.status == "admitted":
+            return ", queued"
+        return ", in effect" if self.status == "suspended" and len(open_ones) == 1 else ""
+
     def _label(self, record: AdmissionRecord) -> "Text":
         from rich.text import Text
 
@@ -114,7 +144,7 @@ class Argument:
         when = age(record.inserted_at)
         if record.role == "challenge":
             title += f" challenge {str(record.id)[:8]}"
-            when += "" if record.evidence_refs else ", without evidence"
+            when += self._effect(record) if record.evidence_refs else ", without evidence"
         return Text.assemble((title, "bold"), (f" by {by}, {when}: ", "dim"), printable(record.ground))
 
 
@@ -126,7 +156,10 @@ def read_argument(store: Store, actor: UUID, claim: UUID) -> Argument:
     """
     records = store.list_records(actor, claim)
     status = store.memory_status(actor, claim) or ""
-    memory = None
+    history: list[Memory] = []
     with suppress(MemoryNotFound):  # what is another's, a steward alone can read
-        memory = next(each for each in store.memory_history(actor, claim) if each.id == claim)
-    return Argument(actor, claim, status, memory, records)
+        history = store.memory_history(actor, claim)
+    memories = {memory.id: memory for memory in history}
+    memory = memories.get(claim)
+    replacement = memories.get(memory.superseded_by_id) if memory and memory.superseded_by_id else None
+    return Argument(actor, claim, status, memory, replacement, records)

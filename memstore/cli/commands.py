@@ -279,8 +279,10 @@ def show(session: "Session", id: Id) -> None:
 
 @command("memstore history 6f1d2a90")
 def history(session: "Session", id: Id) -> None:
-    """Show what superseded what, oldest first."""
-    session.out.memories(session.store.memory_history(*session.find(id)))
+    """Show what superseded what: at a terminal as a tree, else oldest first."""
+    from memstore.cli.lineage import read_lineage
+
+    read_lineage(session.store, *session.find(id)).show(session.out)
 
 
 @command("memstore recall 'Install the dependencies.'", "memstore recall - --max 3 --json < turn.txt")
@@ -670,6 +672,23 @@ def verify(
     )
     if not all(check.ok for check in checks):
         raise typer.Exit(REFUSED)
+
+
+@command("memstore stats", "memstore stats --json | jq -r 'select(.name == \"dead_rows\")'")
+def stats(session: "Session") -> None:
+    """Show figures of the store; for the database's owner.
+
+    How many memories there are of each kind, which accounts are nearly full, what waits for an embedding or
+    a steward, and how large and how much used tables and indexes are. A ~ stands before an estimate.
+    """
+    from memstore.cli.statistics import COLUMNS, statistic_rows
+
+    session.out.records(
+        statistic_rows(session.store.store_statistics(), session.out.pretty),
+        lambda row, _: row.cells,
+        COLUMNS,
+        document=lambda row: asdict(row.statistic),
+    )
 
 
 @command("memstore accounts")

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 # Together with lone surrogates, which no output could encode.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-_UNITS = (("year", 31536000), ("month", 2592000), ("day", 86400), ("hour", 3600), ("minute", 60))
+UNITS = (("year", 31536000), ("month", 2592000), ("day", 86400), ("hour", 3600), ("minute", 60))
 _TABLE_ROWS = 200
 MEMORY_COLUMNS = ("id", "bucket", "written", "state", "body")
 CLAIM_COLUMNS = ("id", "slug", "status", "challenges", "written", "body")
@@ -44,8 +44,8 @@ def complain(text: str) -> None:
 
 def age(moment: datetime) -> str:
     """Tells how long ago, in words, as the note of a recall does."""
-    seconds = (datetime.now(UTC) - moment).total_seconds()
-    for unit, length in _UNITS:
+    seconds = max((datetime.now(UTC) - moment).total_seconds(), 0)
+    for unit, length in UNITS:
         if number := int(seconds // length):
             return f"{number} {unit}{'s' if number > 1 else ''} ago"
     return "just now"

@@ -266,7 +266,9 @@ def test_the_argument_at_a_terminal(run: Run, db_url: str, as_: As, claim: str) 
             r"\x1b\[[0-9;]*m", "", at_terminal(db_url, "--account", account, *arguments, columns=120)
         )
 
-    assert shown("steward", "records", claim) == f"candidate  sys:pnpm-ci  {BODY}\n└── no records yet\n"
+    assert shown("steward", "records", claim) == (
+        f"candidate  sys:pnpm-ci, just now, live: {BODY}\n└── no records yet\n"
+    )
     as_("steward", "admit", claim, "The run shows it.")
     (challenge,) = as_("reader", "challenge", claim, "No \x1b[31m[bold]way.", "--evidence", PAGE)
     (doubt,) = as_("author", "challenge", claim, "Hm.")
@@ -286,6 +288,46 @@ def test_the_argument_at_a_terminal(run: Run, db_url: str, as_: As, claim: str) 
         f"└── open challenge {doubt['id'][:8]} by {author}, just now, without evidence: Hm.",
     ]
     assert shown("steward", "claims", "--status", "rejected") == "There are no claims.\n"
+
+
+def test_what_became_of_a_claim_and_of_its_challenges(run: Run, db_url: str, as_: As, claim: str) -> None:
+    def shown(*arguments: str) -> list[str]:
+        text = at_terminal(db_url, "--account", "author", "records", *arguments, columns=120)
+        return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()]
+
+    (other,) = as_("author", "propose", "Another.", *SHAPE)
+    for each in (claim, other["id"]):
+        as_("steward", "admit", each, "Yes.")
+        as_("reader", "challenge", each, "No.", "--evidence", PAGE)
+    # The reader's share of two claims is one.
+    title, _, challenge, _ = shown(claim)
+    assert title == f"suspended  sys:pnpm-ci, just now, live: {BODY}"
+    assert challenge.endswith(", just now, in effect: No.")
+    title, _, challenge, _ = shown(other["id"])
+    assert title.startswith("admitted  ")
+    assert challenge.endswith(", just now, queued: No.")
+
+    as_("steward", "promote", claim, "pnpm-in-ci", "--evidence", PAGE)
+    assert shown(claim)[0] == f"admitted  sys:pnpm-ci, just now, promoted to pnpm-in-ci: {BODY}"
+    (new,) = as_("steward", "correct", other["id"], "Better.", "--evidence", PAGE)
+    assert (
+        shown(other["id"])[0] == f"admitted  sys:pnpm-ci, just now, superseded by {new['id'][:8]}: Another."
+    )
+    as_("steward", "forget", new["id"])
+    assert ", superseded, its replacement is gone: Another." in shown(other["id"])[0]
+
+
+def test_the_history_of_a_claim_at_a_terminal(run: Run, db_url: str, as_: As, claim: str) -> None:
+    as_("steward", "admit", claim, "Yes.")
+    (new,) = as_("steward", "correct", claim, "Better.", "--evidence", PAGE)
+    (tombstone,) = as_("steward", "promote", new["id"], "pnpm-in-ci", "--evidence", PAGE)
+    text = at_terminal(db_url, "--account", "author", "history", claim, columns=120)
+    steward = db_account(as_, "steward")[:8]
+    assert re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines() == [
+        f"tombstone {tombstone['id'][:8]}, system, by {steward}, just now: Promoted to pnpm-in-ci.",
+        f"├── superseded, candidate {new['id'][:8]}, system, by {steward}, just now until just now: Better.",
+        f"└── superseded, admitted {claim[:8]}, system, just now until just now: {BODY}",
+    ]
 
 
 def db_account(as_: As, name: str) -> str:

@@ -171,6 +171,94 @@ def test_accounts_are_apart(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("list", "--account", "default").stdout.endswith("\tone\n")
 
 
+# History as a tree.
+
+
+def tree(db_url: str, *arguments: str) -> list[str]:
+    shown = at_terminal(db_url, "history", *arguments, columns=100)
+    return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()]
+
+
+def test_a_chain_at_a_terminal(run: Run, db: Db, db_url: str) -> None:
+    ids = [remember(run, "I use npm.")]
+    for body in ("I use yarn.", "I use pnpm."):
+        ids.append(documents(run("correct", ids[-1], body, "--json"))[0]["id"])
+    first, second, third = (id[:8] for id in ids)
+    expected = [
+        f"live {third}, user, just now: I use pnpm.",
+        f"├── superseded {second}, user, just now until just now: I use yarn.",
+        f"└── superseded {first}, user, just now until just now: I use npm.",
+    ]
+    for id in ids:
+        assert tree(db_url, id) == expected
+    run("forget", third)
+    assert tree(db_url, first) == [
+        f"superseded {second}, user, just now until just now, its replacement is gone: I use yarn.",
+        expected[2],
+    ]
+
+
+def test_the_ages_in_a_chain(run: Run, db: Db, db_url: str) -> None:
+    new = remember(run, "new")
+    times = (
+        ("2019-01-02T00:00:00Z", "2020-01-02T00:00:00Z"),
+        ("2021-01-02T00:00:00Z", "2999-01-02T00:00:00Z"),
+    )
+    old = [
+        {"body": "old", "superseded_by_id": new, "inserted_at": start, "superseded_at": end}
+        for start, end in times
+    ]
+    db.execute("select memstore.import_memories(memstore.find_user('default'), %s::jsonb)", [json.dumps(old)])
+    future, past = tree(db_url, new)[1:]
+    assert re.search(r", \d+ years ago until just now: old$", future)
+    assert re.search(r", \d+ years ago until \d+ years ago: old$", past)
+
+
+def test_merges_at_a_terminal(run: Run, db: Db, db_url: str) -> None:
+    """d replaced b, c and e; b had replaced a; f, g are merged into e."""
+    ids = {body: remember(run, body) for body in "acdfge"}
+    (b,) = documents(run("correct", ids["a"], "b", "--json"))
+    ids["b"] = b["id"]
+    for old, new in ("fe", "ge", "bd", "cd", "ed"):
+        db.execute(
+            "select memstore.supersede_with(memstore.find_user('default'), %s, %s)", [ids[old], ids[new]]
+        )
+    lines = [re.sub(r" [0-9a-f]{8},.*?: ", " ", line) for line in tree(db_url, ids["a"])]
+    assert lines == [
+        "live d",
+        "├── merged b",
+        "│   └── superseded a",
+        "├── merged e",
+        "│   ├── merged g",
+        "│   └── merged f",
+        "└── merged c",
+    ]
+
+
+def test_a_deep_tree_and_a_hostile_body(run: Run, db: Db, db_url: str) -> None:
+    """Merges of merges, more than a line has room for; and a body that a terminal would obey."""
+    db.execute(
+        "do $$ declare v_last uuid; v_next uuid; v_side uuid;"
+        " v_actor uuid := memstore.create_user(external_ref => 'default');"
+        " begin for i in 1..40 loop"
+        " v_next := (memstore.insert_memory(v_actor, 'deep')).id;"
+        " if i > 1 then perform memstore.supersede_with(v_actor, v_last, v_next);"
+        " v_side := (memstore.insert_memory(v_actor, 'side')).id;"
+        " perform memstore.supersede_with(v_actor, v_side, v_next); end if;"
+        " v_last := v_next; end loop; end $$"
+    )
+    (live,) = documents(run("list", "--json"))
+    text = "\n".join(tree(db_url, live["id"]))
+    assert text.split()[:5] == ["id", "bucket", "written", "state", "body"]
+    assert (text.count("deep"), text.count("side")) == (40, 39)
+    assert live["id"][:8] in text
+    id = remember(run, f"{ESCAPES}[bold]")
+    run("correct", id, ESCAPES)
+    shown = at_terminal(db_url, "history", id)
+    assert not re.search(r"\x1b\[31m|[\u202e\x9b\t]", shown)
+    assert "[bold]" in "".join(tree(db_url, id))
+
+
 # What terminals are spared.
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from uuid import uuid4
 
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from tests.cli.running import PRIVATE, Db, Run, complaints, documents, invoke, remember
+from tests.cli.running import PRIVATE, Db, Run, at_terminal, complaints, documents, invoke, remember
 from tests.conftest import Server
 from tests.databases import empty_database
 
@@ -151,3 +152,31 @@ def test_demo_erases_what_it_made_when_it_fails(run: Run, db: Db) -> None:
     db.execute("drop function memstore.memory_history")
     run("demo", code=1)
     assert db.execute("select count(*) from memstore.users").fetchone() == (0,)
+
+
+def test_stats(run: Run, db: Db, db_url: str) -> None:
+    remember(run, PRIVATE)
+    db.execute("select memstore.set_maximum_live_memories(id, 1) from memstore.users")
+    result = run("stats")
+    assert PRIVATE not in result.stdout
+    lines = result.stdout.splitlines()
+    assert "memories\tstate=live,bucket=user\t1" in lines
+    assert "accounts_near_ceiling\t\t1" in lines
+    assert any(line.startswith("index_scans\tindex=memories_pkey,table=memories\t") for line in lines)
+    assert "setting\tname=semantic_floor\t0.3" in lines
+    found = documents(run("stats", "--json"))
+    assert {
+        "name": "memories",
+        "labels": {"bucket": "user", "state": "live"},
+        "value": 1,
+        "exact": True,
+    } in found
+    assert len(found) == len(lines)
+
+    db.execute("vacuum memstore.memories")
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", at_terminal(db_url, "stats", columns=120))
+    assert re.search(r"^memories +live, user +1 *\n +superseded, user +0 *$", shown, re.MULTILINE)
+    assert re.search(r"^account fullness +[0-9a-f-]{36} +100% *$", shown, re.MULTILINE)
+    assert re.search(r"^table bytes +\w+ +[\d,]+ (bytes|kB) *$", shown, re.MULTILINE)
+    assert re.search(r"^seconds since vacuum +memories +under a minute *$", shown, re.MULTILINE)
+    assert re.search(r"^live rows +\w+ +~\d", shown, re.MULTILINE)
