@@ -15,7 +15,7 @@ from uuid import UUID
 import typer
 
 from memstore.cli.failures import REFUSED, UNREACHABLE, Commands, UsageError, tell
-from memstore.cli.output import complain, json_line, printable
+from memstore.cli.output import complain, printable, printable_json
 from memstore.models import AdmissionRecord, Evidence, Recall, Settings
 
 # Help texts and completion don't wait for psycopg.
@@ -377,8 +377,8 @@ def export(
     actor = session.existing()
     number = -1  # the first line is about the account
     with private_file(file) as stream:
-        for document in export(session.connection, actor):
-            stream.write(f"{json_line(document)}\n".encode())
+        for line in export(session.connection, actor):
+            stream.write(f"{printable_json(line)}\n".encode())
             number += 1
     if file != "-":
         session.out.facts({"exported": number})

@@ -1,5 +1,6 @@
 """Exporting an account as JSON Lines: an object about the account, then one for each of its memories."""
 
+import json
 import os
 import sys
 import tempfile
@@ -12,13 +13,16 @@ from uuid import UUID
 import psycopg
 
 from memstore import calls
-from memstore.wire import Call, Document, pin
+from memstore.wire import Call, pin
 
 _PAGE = 10_000
 
 
-def export(connection: psycopg.Connection[Any], actor: UUID) -> Iterator[Document]:
+def export(connection: psycopg.Connection[Any], actor: UUID) -> Iterator[str]:
     """Reads an account, as it is at one moment, a row at a time.
+
+    Yields:
+        JSON objects, as the database writes them.
 
     Raises:
         psycopg.Error: The database refuses.
@@ -28,21 +32,20 @@ def export(connection: psycopg.Connection[Any], actor: UUID) -> Iterator[Documen
         yield from _stream(connection, calls.export_account(actor))
         after: UUID | None = None
         while True:
-            number = 0
-            for memory in _stream(connection, calls.export_memories(actor, page_size=_PAGE, after=after)):
+            number, line = 0, ""
+            for line in _stream(connection, calls.export_memories(actor, page_size=_PAGE, after=after)):
                 number += 1
-                after = UUID(str(memory["id"]))
-                yield memory
+                yield line
             if number < _PAGE:
                 return
+            after = UUID(json.loads(line)["id"])
 
 
-def _stream(connection: psycopg.Connection[Any], call: Call[Any]) -> Iterator[Document]:
+def _stream(connection: psycopg.Connection[Any], call: Call[Any]) -> Iterator[str]:
     with connection.cursor() as cursor:
         pin(cursor)
-        for row in cursor.stream(call.statement, call.parameters):
-            found = call.answer([row])
-            yield found[0] if isinstance(found, list) else found
+        for (line,) in cursor.stream(call.statement, call.parameters):
+            yield line
 
 
 @contextmanager

@@ -31,9 +31,8 @@ def printable(text: str) -> str:
     return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def json_line(document: object) -> str:
-    """Writes JSON in one line, with escapes for what could steer a terminal."""
-    text = json.dumps(document, ensure_ascii=False, default=_text)
+def printable_json(text: str) -> str:
+    """Writes what could steer a terminal as JSON does in strings, where alone it can stand."""
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -145,7 +144,7 @@ class Output:
             print(text)
 
     def _document(self, document: object) -> None:
-        print(json_line(document))
+        print(printable_json(json.dumps(document, ensure_ascii=False, default=_text)))
 
     def _table(self, rows: Sequence[Sequence[str]], columns: Sequence[str]) -> None:
         from rich.console import Console

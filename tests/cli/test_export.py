@@ -160,7 +160,7 @@ def test_an_export_is_of_one_moment(
     for body in ("one", "two", "three"):
         remember(run, body)
     ((actor,),) = db.execute("select id from memstore.users").fetchall()
-    found = exporting.export(connect(), actor)
+    found = map(json.loads, exporting.export(connect(), actor))
     header = next(found)
     db.execute("select memstore.delete_memory(user_id, id) from memstore.memories where body = 'one'")
     db.execute("select memstore.insert_memory(%s, 'four')", [actor])

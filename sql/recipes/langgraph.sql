@@ -1,0 +1,115 @@
+-- Brings in the items of LangGraph's PostgresStore (the tables store and store_vectors), with SQL alone:
+--
+--   psql -d agents -v account='^memories\.([^.]+)' -v model=text-embedding-3-small -f sql/recipes/langgraph.sql
+--
+-- As the owner of memstore, who may read the tables, in the database that has both; where LangGraph has one of its own,
+-- bring its tables over first (pg_dump -t store -t store_vectors | psql -d agents). They are not changed. It can be run
+-- again: what is there already stays, and what LangGraph has changed since is told. Nothing is lost silently: each item
+-- that doesn't come in is listed with the reason. Variables, each with -v:
+--
+--   dry_run=on        does it all, tells it, and takes it back
+--   account=PATTERN   a regular expression whose group is the user's id in the namespace, whose labels have dots between
+--                     them: '^memories\.([^.]+)' unless given, for ("memories", user); '^([^.]+)\.memories' for
+--                     (user, "memories"). Other namespaces are listed as left out
+--   text=PATH         where the text is in the value, such as '{content,content}'; unless given the first string of
+--                     content.content (LangMem's), content, text, data and memory
+--   model=NAME        the model of the embeddings, which the tables don't have; without it they stay behind
+--   field=NAME        which field's embedding, where items have several; such items come in without one unless given
+--   schema=public     where the tables are
+--   bucket=learned    user has recall tell all of it whatever the turn is about
+--
+-- | LangGraph | memstore |
+-- | --- | --- |
+-- | prefix (the namespace) | the account, by its external_ref |
+-- | key | id, where it is a uuid that no other namespace has; else one is made of prefix and key |
+-- | value | body: the text in it, at most 2,000 characters; items with longer ones are left out |
+-- | created_at, updated_at | inserted_at, updated_at |
+-- | store_vectors.embedding | embedding |
+-- | expires_at | none: what has expired is left out, what hasn't yet comes in for good |
+-- | other keys of the value | none: counted at the end |
+
+\set ON_ERROR_STOP on
+\if :{?dry_run} \else \set dry_run off \endif
+\if :{?account} \else \set account '^memories\\.([^.]+)' \endif
+\if :{?text} \else \set text '' \endif
+\if :{?field} \else \set field '' \endif
+\if :{?schema} \else \set schema public \endif
+\if :{?bucket} \else \set bucket learned \endif
+
+begin;
+
+create temporary table vectors (prefix text, key text, numbers jsonb) on commit drop;
+\if :{?model}
+insert into vectors
+select v.prefix, v.key, min(v.embedding::text)::jsonb
+from :"schema".store_vectors v
+where :'field' in ('', v.field_name)
+group by v.prefix, v.key
+having count(*) = 1;
+\else
+\set model ''
+\endif
+
+create temporary table incoming on commit drop as
+select
+  s.prefix || '.' || s.key as origin,
+  nullif(memstore.trim_text(substring(s.prefix from :'account')), '') as account,
+  jsonb_strip_nulls(
+    jsonb_build_object(
+      'id', case
+        when s.key ~ '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$'
+          and not exists (
+            select
+            from :"schema".store o
+            where lower(o.key) = lower(s.key)
+            and (o.prefix, o.key) <> (s.prefix, s.key)
+          )
+        then s.key::uuid
+        else md5(s.prefix || chr(31) || s.key)::uuid
+      end,
+      'bucket', :'bucket',
+      'body', t.content #>> '{}',
+      'embedding', v.numbers,
+      'embedding_model', case when v.numbers is not null then :'model' end,
+      'inserted_at', to_jsonb(s.created_at),
+      'updated_at', to_jsonb(s.updated_at)
+    )
+  ) as item,
+  case
+    when s.expires_at < now() then 'It has expired in LangGraph.'
+    when t.content is null then 'Its value has no text where one is looked for.'
+  end as misfit
+from :"schema".store s
+left join vectors v on v.prefix = s.prefix and v.key = s.key
+left join lateral (
+  select c.content
+  from unnest(
+    case
+      when :'text' <> '' then array[s.value #> nullif(:'text', '')::text[]]
+      else array[
+        s.value #> '{content,content}', s.value -> 'content', s.value -> 'text', s.value -> 'data', s.value -> 'memory'
+      ]
+    end
+  ) with ordinality c (content, position)
+  where jsonb_typeof(c.content) = 'string'
+  order by c.position
+  limit 1
+) t on true;
+
+\ir bring_in.sql
+
+\echo 'What memstore has no place for:'
+select k.key as value_key, count(*) as rows
+from :"schema".store s
+cross join jsonb_object_keys(s.value) k (key)
+where jsonb_typeof(s.value) = 'object'
+and k.key not in ('content', 'text', 'data', 'memory')
+group by 1
+order by 1;
+
+\if :dry_run
+rollback;
+\echo 'It was taken back: dry_run is on.'
+\else
+commit;
+\endif

@@ -1,0 +1,75 @@
+-- Brings in the memories that mem0 keeps in its pgvector table, with SQL alone:
+--
+--   psql -d agents -v model=text-embedding-3-small -f sql/recipes/mem0.sql
+--
+-- As the owner of memstore, who may read the table, in the database that has both; where mem0 has one of its own, bring
+-- its table over first (pg_dump -t mem0 | psql -d agents). mem0's table is not changed. It can be run again: what is
+-- there already stays, and what mem0 has changed since is told. Nothing is lost silently: each row that doesn't come in
+-- is listed with the reason. Variables, each with -v:
+--
+--   dry_run=on      does it all, tells it, and takes it back
+--   model=NAME      the model that mem0's embeddings are of, which its table doesn't have; without it they stay behind
+--   table=mem0      the name of the collection
+--   schema=public   where it is
+--   bucket=learned  user has recall tell all of it whatever the turn is about
+--
+-- | mem0 | memstore |
+-- | --- | --- |
+-- | id | id |
+-- | payload user_id | the account, by its external_ref; rows of an agent or a run alone belong to no account |
+-- | payload data | body: at most 2,000 characters, longer ones are left out |
+-- | payload created_at, updated_at | inserted_at, updated_at |
+-- | payload run_id | source_ref |
+-- | vector | embedding |
+-- | payload expiration_date | none: what has expired is left out |
+-- | other keys of the payload | none: counted at the end |
+
+\set ON_ERROR_STOP on
+\if :{?dry_run} \else \set dry_run off \endif
+\if :{?model} \else \set model '' \endif
+\if :{?table} \else \set table mem0 \endif
+\if :{?schema} \else \set schema public \endif
+\if :{?bucket} \else \set bucket learned \endif
+
+begin;
+
+create temporary table incoming on commit drop as
+select
+  m.id::text as origin,
+  nullif(memstore.trim_text(m.payload ->> 'user_id'), '') as account,
+  jsonb_strip_nulls(
+    jsonb_build_object(
+      'id', m.id,
+      'bucket', :'bucket',
+      'body', m.payload ->> 'data',
+      'source_ref', m.payload ->> 'run_id',
+      'embedding', case when :'model' <> '' then m.vector::text::jsonb end,
+      'embedding_model', case when :'model' <> '' and m.vector is not null then :'model' end,
+      'inserted_at', m.payload ->> 'created_at',
+      'updated_at', m.payload ->> 'updated_at'
+    )
+  ) as item,
+  case
+    -- As mem0 reads it: what is no date never expires.
+    when m.payload ->> 'expiration_date' ~ '^\d{4}-\d\d-\d\d$'
+      and m.payload ->> 'expiration_date' < (now() at time zone 'UTC')::date::text
+    then 'It has expired in mem0.'
+  end as misfit
+from :"schema".:"table" m;
+
+\ir bring_in.sql
+
+\echo 'What memstore has no place for:'
+select k.key as payload_key, count(*) as rows
+from :"schema".:"table" m
+cross join jsonb_object_keys(m.payload) k (key)
+where k.key not in ('user_id', 'data', 'created_at', 'updated_at', 'run_id', 'hash', 'text_lemmatized')
+group by 1
+order by 1;
+
+\if :dry_run
+rollback;
+\echo 'It was taken back: dry_run is on.'
+\else
+commit;
+\endif

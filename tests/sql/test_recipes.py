@@ -1,0 +1,295 @@
+"""The recipes bring in what other stores hold, as they stand in their files, and tell what they leave out."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from memstore import embedded, schema
+
+from .support import SECRET, account_of, insert, rows, value
+
+Db = psycopg.Connection
+
+RECIPES = schema.sql_dir() / "recipes"
+
+# The tables as mem0ai 2.2 (vector_stores/pgvector.py) and langgraph-checkpoint-postgres 3.2 (its
+# store/postgres/base.py) make them, without their indexes for search.
+MEM0 = "create table {table} (id uuid primary key, vector vector({dimensions}), payload jsonb)"
+LANGGRAPH = """
+create table if not exists store (
+    prefix text not null,
+    key text not null,
+    value jsonb not null,
+    created_at timestamp with time zone default current_timestamp,
+    updated_at timestamp with time zone default current_timestamp,
+    primary key (prefix, key)
+);
+alter table store
+add column if not exists expires_at timestamp with time zone,
+add column if not exists ttl_minutes int;
+"""
+LANGGRAPH_VECTORS = """
+create table if not exists store_vectors (
+    prefix text not null,
+    key text not null,
+    field_name text not null,
+    embedding vector(2),
+    created_at timestamp with time zone default current_timestamp,
+    updated_at timestamp with time zone default current_timestamp,
+    primary key (prefix, key, field_name),
+    foreign key (prefix, key) references store(prefix, key) on delete cascade
+);
+"""
+CREATED, UPDATED = "2025-03-04T05:06:07.000008+00:00", "2025-04-04T05:06:07-07:00"
+
+
+@pytest.fixture
+def vectors(db: Db) -> Db:
+    """A database that has pgvector."""
+    if not rows(db, "select from pg_available_extensions where name = 'vector'"):
+        pytest.skip("no pgvector")
+    db.execute("create extension vector")
+    return db
+
+
+def run(db_url: str, recipe: str, *, code: int = 0, **variables: str) -> str:
+    """Runs a recipe with psql; what it says shows no text of a row's."""
+    psql = str(embedded.find_binaries() / "psql")
+    given = [f"--set={name}={content}" for name, content in variables.items()]
+    result = subprocess.run(
+        [psql, "-XqAt", *given, "-f", str(RECIPES / recipe), db_url], capture_output=True, text=True
+    )
+    assert result.returncode == code, result.stderr
+    assert SECRET not in result.stdout + result.stderr
+    return result.stdout
+
+
+def section(said: str, title: str) -> list[list[str]]:
+    """The rows of one of the reports."""
+    block = said.split(f"{title}\n")[1]
+    lines = re.split(r"\n?^[A-Z].*:$", block, maxsplit=1, flags=re.MULTILINE)[0].splitlines()
+    return [line.split("|") for line in lines if "|" in line]
+
+
+def stored(db: Db) -> dict[str, dict[str, Any]]:
+    """What memstore holds, by body."""
+    return {
+        row["body"]: row
+        for (row,) in rows(
+            db,
+            "select to_jsonb(m) || jsonb_build_object('account', u.external_ref)"
+            " from memstore.memories m join memstore.users u on u.id = m.user_id",
+        )
+    }
+
+
+def add_mem0(
+    db: Db, payload: dict[str, Any] | None, vector: str | None = "[0.1,-2]", id: UUID | None = None
+) -> str:
+    id = id or uuid4()
+    db.execute("insert into mem0 values (%s, %s, %s)", [id, vector, payload and json.dumps(payload)])
+    return str(id)
+
+
+def test_mem0(vectors: Db, db_url: str) -> None:
+    db = vectors
+    db.execute(MEM0.format(table="mem0", dimensions=2).encode())
+    common = {"user_id": "alice", "hash": "0c", "created_at": CREATED, "updated_at": UPDATED}
+    one = add_mem0(
+        db, {**common, "data": " Likes pnpm.\n", "text_lemmatized": "like pnpm", "run_id": "run 7"}
+    )
+    add_mem0(db, {**common, "data": "x" * 2000, "user_id": "bob", "category": "a", "actor_id": "b"})
+    add_mem0(db, {"user_id": "bob", "data": "Of no time.", "expiration_date": "2999-01-01"}, None)
+    add_mem0(db, {**common, "data": "Unusable vector.", "expiration_date": "never"}, "[0,0]")
+    misfits = {
+        add_mem0(db, {**common, "data": SECRET + "x" * 2000}): ["alice", "body: The body has 1 to 2,000"],
+        add_mem0(db, {**common, "data": " "}): ["alice", "body: The body has 1 to 2,000"],
+        add_mem0(db, {**common}): ["alice", "body: The body has 1 to 2,000"],
+        add_mem0(db, None): ["", "It belongs to no account."],
+        add_mem0(db, {"agent_id": "a", "data": SECRET}): ["", "It belongs to no account."],
+        add_mem0(db, {**common, "data": SECRET, "user_id": "u" * 201}): [
+            "u" * 201,
+            "The application's id has",
+        ],
+        add_mem0(db, {**common, "data": SECRET, "created_at": "yesterday"}): [
+            "alice",
+            "inserted_at: The arg",
+        ],
+        add_mem0(db, {**common, "data": SECRET, "run_id": "r" * 201}): [
+            "alice",
+            "source_ref: The source has",
+        ],
+        add_mem0(db, {**common, "data": SECRET, "expiration_date": "2020-01-01"}): [
+            "alice",
+            "It has expired",
+        ],
+    }
+    taken = insert(db, account_of(db, "other"), "Another's.")["id"]
+    misfits[add_mem0(db, {**common, "data": SECRET}, id=taken)] = ["alice", "id: The id is taken."]
+
+    said = run(db_url, "mem0.sql", model="two", dry_run="on")
+    assert "It was taken back" in said
+    assert stored(db).keys() == {"Another's."}
+
+    said = run(db_url, "mem0.sql", model="two")
+    left = {origin: rest for origin, *rest in section(said, "What was left out, and why:")}
+    assert left.keys() == misfits.keys()
+    for origin, (account, why) in misfits.items():
+        assert left[origin][0] == account
+        assert left[origin][1].startswith(why), left[origin]
+    assert section(said, "What became of the rows:") == [
+        ["brought in", "3", "2"],
+        ["brought in without its embedding", "1", "1"],
+        ["left out", "10", "2"],
+    ]
+    assert section(said, "What memstore has no place for:") == [
+        ["actor_id", "1"],
+        ["agent_id", "1"],
+        ["category", "1"],
+        ["expiration_date", "3"],
+    ]
+
+    found = stored(db)
+    assert found.keys() == {"Another's.", "Likes pnpm.", "x" * 2000, "Of no time.", "Unusable vector."}
+    likes = found["Likes pnpm."]
+    assert (likes["id"], likes["account"], likes["bucket"]) == (one, "alice", "learned")
+    assert (likes["source_ref"], likes["embedding"], likes["embedding_model"]) == ("run 7", [0.1, -2], "two")
+    assert likes["inserted_at"] == "2025-03-04T05:06:07.000008+00:00"
+    assert likes["updated_at"] == "2025-04-04T12:06:07+00:00"
+    assert found["x" * 2000]["account"] == found["Of no time."]["account"] == "bob"
+    assert found["Unusable vector."]["embedding"] is found["Of no time."]["embedding_model"] is None
+
+    db.execute('update mem0 set payload = payload || \'{"data": "Changed since."}\' where id = %s', [one])
+    said = run(db_url, "mem0.sql", model="two", bucket="learned")
+    assert section(said, "What became of the rows:") == [
+        ["already there", "3", "2"],
+        ["left out", "11", "2"],
+    ]
+    assert [one, "alice", "id: The id is taken."] in section(said, "What was left out, and why:")
+    assert stored(db) == found
+    assert value(db, "select sum(violations) from memstore.verify_store()") == 0
+
+
+def test_mem0_of_another_name_and_more_than_a_new_account_may_hold(vectors: Db, db_url: str) -> None:
+    db = vectors
+    db.execute("create schema mem")
+    db.execute(MEM0.format(table='mem."My memories"', dimensions=1).encode())
+    db.execute("select memstore.configure(maximum_live_memories => 3)")
+    db.execute(
+        "insert into mem.\"My memories\" select gen_random_uuid(), '[1]',"
+        " jsonb_build_object('user_id', case when i > 2 then 'many' else 'few' end, 'data', 'Memory ' || i)"
+        " from generate_series(1, 12) i"
+    )
+    said = run(db_url, "mem0.sql", schema="mem", table="My memories", bucket="user")
+    assert section(said, "What became of the rows:") == [["brought in", "12", "2"]]
+    assert section(said, "Accounts that hold more than new ones may:") == [["many", "10", "10"]]
+    assert rows(
+        db, "select external_ref, live_memories, maximum_live_memories from memstore.users order by 1"
+    ) == [("few", 2, 3), ("many", 10, 10)]
+    assert {row["bucket"] for row in stored(db).values()} == {"user"}
+    assert {row["embedding"] for row in stored(db).values()} == {None}
+
+
+def add_item(db: Db, prefix: str, key: str, item: dict[str, Any], expires_at: str | None = None) -> None:
+    db.execute(
+        "insert into store (prefix, key, value, created_at, updated_at, expires_at)"
+        " values (%s, %s, %s, %s, %s, %s)",
+        [prefix, key, json.dumps(item), CREATED, UPDATED, expires_at],
+    )
+
+
+def test_langgraph(db: Db, db_url: str) -> None:
+    db.execute(LANGGRAPH.encode())
+    id, shared = str(uuid4()), str(uuid4())
+    add_item(db, "memories.alice", id, {"kind": "Memory", "content": {"content": "Of LangMem."}})
+    add_item(db, "memories.alice.facts", "pnpm", {"text": "A text.", "rating": 5, "data": 7})
+    add_item(db, "memories.bob", shared, {"data": "Some data."}, "2999-01-01")
+    add_item(db, "memories.alice", shared, {"memory": "A memory."})
+    add_item(db, "memories.alice.facts", "a.b", {"text": "Its name"})
+    add_item(db, "memories.alice.facts.a", "b", {"text": "is another's."})
+    add_item(db, "memories.bob", "long", {"content": SECRET + "x" * 2000})
+    add_item(db, "memories.bob", "none", {"food": SECRET})
+    add_item(db, "memories.bob", "number", {"text": 7})
+    add_item(db, "memories.bob", "past", {"text": SECRET}, "2020-01-01")
+    add_item(db, "memories", "nobody", {"text": SECRET})
+    add_item(db, "alice.memories", "other", {"text": SECRET})
+
+    said = run(db_url, "langgraph.sql")
+    assert section(said, "What became of the rows:") == [["brought in", "6", "2"], ["left out", "6", "1"]]
+    assert [[origin, why[:30]] for origin, _, why in section(said, "What was left out, and why:")] == [
+        ["alice.memories.other", "It belongs to no account."],
+        ["memories.bob.long", "body: The body has 1 to 2,000 "],
+        ["memories.bob.none", "Its value has no text where on"],
+        ["memories.bob.number", "Its value has no text where on"],
+        ["memories.bob.past", "It has expired in LangGraph."],
+        ["memories.nobody", "It belongs to no account."],
+    ]
+    assert section(said, "What memstore has no place for:") == [["food", "1"], ["kind", "1"], ["rating", "1"]]
+
+    found = stored(db)
+    assert {body: row["account"] for body, row in found.items()} == {
+        "Of LangMem.": "alice",
+        "A text.": "alice",
+        "Some data.": "bob",
+        "A memory.": "alice",
+        "Its name": "alice",
+        "is another's.": "alice",
+    }
+    assert found["Of LangMem."]["id"] == id
+    assert shared not in {row["id"] for row in found.values()}
+    assert {row["inserted_at"] for row in found.values()} == {"2025-03-04T05:06:07.000008+00:00"}
+    assert {row["updated_at"] for row in found.values()} == {"2025-04-04T12:06:07+00:00"}
+    assert section(run(db_url, "langgraph.sql"), "What became of the rows:")[0] == ["already there", "6", "2"]
+    assert stored(db) == found
+
+    said = run(db_url, "langgraph.sql", account=r"^(\w+)\.memories$", text="{text}")
+    assert section(said, "What became of the rows:") == [["brought in", "1", "1"], ["left out", "11", "0"]]
+    assert stored(db)[SECRET]["account"] == "alice"
+
+
+def test_langgraph_with_embeddings(vectors: Db, db_url: str) -> None:
+    db = vectors
+    db.execute((LANGGRAPH + LANGGRAPH_VECTORS).encode())
+    for key in ("one", "two", "three"):
+        add_item(db, "memories.alice", key, {"text": key})
+    db.execute(
+        "insert into store_vectors (prefix, key, field_name, embedding) values"
+        " ('memories.alice', 'one', 'text', '[0.1,1e-7]'), ('memories.alice', 'two', 'text', '[3,4]'),"
+        " ('memories.alice', 'two', '$', '[5,6]')"
+    )
+    run(db_url, "langgraph.sql", model="two", dry_run="on", field="text")
+    run(db_url, "langgraph.sql", model="two")
+    assert {body: row["embedding"] for body, row in stored(db).items()} == {
+        "one": [0.1, 1e-7],
+        "two": None,
+        "three": None,
+    }
+    db.execute("select memstore.delete_user(memstore.find_user('alice'))")
+    run(db_url, "langgraph.sql", model="two", field="$")
+    assert {body: row["embedding"] for body, row in stored(db).items()} == {
+        "one": None,
+        "two": [5, 6],
+        "three": None,
+    }
+
+
+def test_a_recipe_without_its_table_leaves_nothing(db: Db, db_url: str) -> None:
+    for recipe in ("mem0.sql", "langgraph.sql"):
+        run(db_url, recipe, code=3)
+    assert not rows(db, "select from memstore.users")
+
+
+@pytest.mark.parametrize("path", sorted(RECIPES.glob("*.sql")), ids=lambda path: path.stem)
+def test_each_variable_is_documented(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    header = "\n".join(line for line in text.splitlines() if line.startswith("--"))
+    for name in re.findall(r"^\\if :\{\?(\w+)\}", text, re.MULTILINE):
+        assert re.search(rf"^--   {name}=", header, re.MULTILINE), name
