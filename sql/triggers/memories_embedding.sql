@@ -43,11 +43,15 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     return null;
   end if;
-  select array_agg(distinct o.embedding_model)
+  -- Each name once: to see that no row has it, the index is read through all that the statement took out.
+  select array_agg(o.name)
   into v_names
-  from old_memories o
-  where o.embedding_model is not null
-  and not exists (select from memstore.memories m where m.embedding_model = o.embedding_model);
+  from (
+    select distinct n.embedding_model as name
+    from old_memories n
+    where n.embedding_model is not null
+  ) o
+  where not exists (select from memstore.memories m where m.embedding_model = o.name);
   if v_names is null then
     return null;
   end if;

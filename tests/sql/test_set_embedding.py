@@ -11,6 +11,7 @@ from .support import (
     SECRET,
     SYSTEM,
     account_of,
+    call,
     call_one,
     insert,
     refused,
@@ -18,6 +19,7 @@ from .support import (
     rows,
     steward_of,
     supersede,
+    value,
 )
 
 
@@ -109,3 +111,33 @@ def test_one_answer_for_a_foreign_and_an_unknown_id(db: psycopg.Connection, acco
             with refused("memory_not_found", "id"):
                 embed(db, actor, memory, [1, 2], "model")
     assert models(db) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "delete from memstore.memories",
+        "update memstore.memories set embedding = null, embedding_model = null",
+    ],
+)
+def test_many_embeddings_go_in_one_reading_of_their_index(
+    change: str, db: psycopg.Connection, account: UUID
+) -> None:
+    """What the statement took out is still in the index while it runs: it must not be read for each row."""
+    number = 500
+    call(db, "set_maximum_live_memories", user_id=account, maximum_live_memories=number + 1)
+    db.execute(
+        "insert into memstore.memories (user_id, body, embedding, embedding_model)"
+        " select %s, 'x', '{1}', 'model' from generate_series(1, %s)",
+        [account, number],
+    )
+    for plan in ("seqscan", "bitmapscan", "hashjoin", "mergejoin", "material"):  # as in a large store
+        db.execute(f"set enable_{plan} = off".encode())
+    with db.transaction():
+        db.execute(change.encode())
+        read = value(
+            db,
+            "select pg_stat_get_xact_tuples_returned('memstore.memories_embedding_model_idx'::regclass)",
+        )
+    assert read < 10 * number
+    assert not rows(db, "select from memstore.embedding_models")
