@@ -11,8 +11,9 @@ import psycopg
 import pytest
 
 from memstore import embedded
+from tests.cli.running import at_terminal
 
-from .documents import blocks
+from .documents import ROOT, blocks
 
 
 @pytest.fixture
@@ -52,3 +53,22 @@ def test_python(db_url: str) -> None:
     with contextlib.redirect_stdout(printed):
         exec(block.code.replace("postgresql://support_bot@host/agents", db_url), {})
     assert printed.getvalue() == block.output
+
+
+def test_the_chain(db: psycopg.Connection, db_url: str) -> None:
+    (shown,) = re.findall(
+        r"<!-- a chain -->\n```text\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
+    )
+    new, old = re.findall(r"(?:live|superseded) ([0-9a-f]{8})", shown)
+    ends = "-0000-4000-8000-000000000000"
+    db.execute(
+        "select memstore.import_memories(memstore.create_user(external_ref => 'default'),"
+        " jsonb_build_array(jsonb_build_object('id', %s::text, 'body', 'I use pnpm, not npm.',"
+        " 'inserted_at', clock_timestamp() - interval '3 days')))",
+        [old + ends],
+    )
+    at_terminal(db_url, "correct", old, "I use pnpm 9, not npm.", "--id", new + ends)
+    drawn = re.sub(
+        r"\x1b\[[0-9;]*m| +$", "", at_terminal(db_url, "history", new, columns=100), flags=re.MULTILINE
+    )
+    assert drawn == shown

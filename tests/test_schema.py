@@ -237,7 +237,9 @@ class TestLoading:
         listed = re.findall(r"^\\ir (\S+)$", (root / "install.sql").read_text(encoding="utf-8"), re.MULTILINE)
         code = [name for name in listed if not name.startswith("../") and name not in outside]
         files = {str(path.relative_to(root)) for path in root.rglob("*.sql")} - outside
-        files = {name for name in files if not name.startswith(("examples/", "options/", "recipes/"))}  # run by hand
+        files = {
+            name for name in files if not name.startswith(("examples/", "options/", "recipes/"))
+        }  # run by hand
         assert sorted(code) == sorted(files)
         assert code[-1] == "digest.sql"
 

@@ -100,7 +100,7 @@ def check(db: psycopg.Connection) -> dict[UUID, str]:
 
 
 def check_what_recall_reads(db: psycopg.Connection, statuses: dict[UUID, str]) -> None:
-    """The claims that system recall reads, and the counts of their words, are those that these statuses give."""
+    """What system recall reads, and the counts of its words, are what these statuses give."""
     columns = "id, user_id, language, inserted_at, search_vector::text, tsvector_to_array(search_vector)"
     live = rows(
         db, f"select {columns} from memstore.memories where bucket = 'system' and superseded_at is null"

@@ -1,0 +1,219 @@
+"""What the commands of `memstore` share: how one is made, the options, and how they read and show."""
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
+
+import typer
+
+from memstore.cli.failures import Commands, UsageError
+from memstore.models import Evidence
+
+# Help texts and completion don't wait for psycopg.
+if TYPE_CHECKING:
+    from memstore.cli.session import Session
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+app = typer.Typer(
+    cls=Commands,
+    epilog="Without a database URL, memstore keeps a private PostgreSQL in your data directory.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    invoke_without_command=True,
+)
+
+# What every command takes, before or behind its name.
+DatabaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="The database; else $MEMSTORE_DATABASE_URL, else $DATABASE_URL, else the private one.",
+    ),
+]
+Account = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Whose memories: your own id of the account; else $MEMSTORE_ACCOUNT, else default.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one document a line.")]
+
+Text = Annotated[str, typer.Argument(metavar="TEXT", help="The text; - reads it from standard input.")]
+Id = Annotated[str, typer.Argument(metavar="ID", help="The memory's id, or its first characters.")]
+Bucket = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="user: somebody said it; learned: a job found it out.",
+        autocompletion=lambda: ["user", "learned"],
+    ),
+]
+Source = Annotated[str | None, typer.Option(metavar="NAME", help="Which work taught it.")]
+Language = Annotated[
+    str | None, typer.Option(metavar="NAME", help="How its words are read, such as english or simple.")
+]
+Ground = Annotated[str, typer.Argument(metavar="GROUND", help="Why; - reads it from standard input.")]
+ClaimId = Annotated[
+    str,
+    typer.Argument(
+        metavar="ID", help="The claim's id; its first characters do for its author and for stewards."
+    ),
+]
+EvidenceRefs = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KIND:REF@DIGEST",
+        help="A receipt, memory or url, with its digest behind the last @; or a JSON object with"
+        " kind, ref and digest. Repeatable.",
+    ),
+]
+AsOf = Annotated[
+    datetime | None,
+    typer.Option(metavar="DATE", formats=["%Y-%m-%d"], help="For which day it holds; today if left out."),
+]
+Entity = Annotated[str | None, typer.Option(metavar="NAME", help="What it is about.")]
+Limit = Annotated[int | None, typer.Option(metavar="NUMBER", min=1, help="So many at most.")]
+NewId = Annotated[str | None, typer.Option("--id", metavar="UUID", help="Its id: makes a retry safe.")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"memstore {version('pg-memstore')}")
+        raise typer.Exit
+
+
+@app.callback()
+def memstore(
+    ctx: typer.Context,
+    database_url: DatabaseUrl = None,
+    account: Account = None,
+    as_json: AsJson = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """The memory of AI agents, in a PostgreSQL database that owns its rules."""
+    ctx.obj = (database_url, account, as_json)
+    if ctx.invoked_subcommand is None:
+        print(ctx.get_help())
+
+
+_SHARED = [
+    parameter
+    for name, parameter in inspect.signature(memstore).parameters.items()
+    if name in ("database_url", "account", "as_json")
+]
+
+
+def command(
+    *examples: str, name: str | None = None, **settings: Any
+) -> "Callable[[Callable[Concatenate[Session, P], None]], Callable[Concatenate[Session, P], None]]":
+    """Makes a function a command: its first argument becomes the session, and the shared options are added.
+
+    Args:
+        examples: For the help text.
+        name: The command's name, if not the function's.
+        settings: Typer's own.
+    """
+
+    def register(
+        function: "Callable[Concatenate[Session, P], None]",
+    ) -> "Callable[Concatenate[Session, P], None]":
+        def run(ctx: typer.Context, **arguments: Any) -> None:
+            from memstore.cli.session import Session
+
+            own = [arguments.pop(shared.name) for shared in _SHARED]
+            with Session(*(mine or before for mine, before in zip(own, ctx.obj, strict=True))) as session:
+                function(session, **arguments)  # type: ignore[call-arg]
+
+        (_, *parameters) = inspect.signature(function).parameters.values()
+        context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
+        signature = inspect.Signature([context, *parameters, *_SHARED])
+        run.__signature__ = signature  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
+        shown = "".join(f"\n  {example}" for example in examples)
+        app.command(
+            name or function.__name__, help=f"{inspect.getdoc(function)}\n\n\b\nExamples:{shown}", **settings
+        )(run)
+        return function
+
+    return register
+
+
+def read_text(text: str) -> str:
+    """Gives a text, or for - what standard input has."""
+    if text != "-":
+        return text
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        pass
+    raise UsageError("standard input isn't UTF-8")
+
+
+def show_first(found: Iterator[T], limit: int | None, show: Callable[[Iterator[T]], None]) -> T | None:
+    """Shows so many at most, and gives the last one shown."""
+    last: list[T] = []
+
+    def shown() -> Iterator[T]:
+        for each in islice(found, limit):
+            last[:] = [each]
+            yield each
+
+    show(shown())
+    return last[0] if last else None
+
+
+@contextmanager
+def progress(total: Callable[[], int | None], in_bytes: bool = False) -> Iterator[Callable[[int], None]]:
+    """Shows how much is done, at a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda amount: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    done = DownloadColumn() if in_bytes else MofNCompleteColumn()
+    with Progress(BarColumn(), done, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("", total=total())
+        yield lambda amount: bar.advance(task, amount)
+
+
+def day(moment: datetime | None) -> date | None:
+    """Gives the date of what the option `--as-of` took."""
+    return moment.date() if moment else None
+
+
+def evidence_refs_of(given: Sequence[str] | None) -> list[Evidence] | None:
+    """Reads what the option `--evidence` took.
+
+    Raises:
+        UsageError: It is no evidence.
+    """
+    return [_piece(each) for each in given] if given else None
+
+
+def _piece(given: str) -> Evidence:
+    if given.startswith("{"):
+        import json
+
+        try:
+            piece: Evidence = json.loads(given)
+            return piece
+        except ValueError:
+            pass
+        raise UsageError("--evidence: what begins with { has to be a JSON object")
+    kind, colon, rest = given.partition(":")
+    ref, at, digest = rest.rpartition("@")
+    if not (colon and at):
+        raise UsageError("--evidence takes KIND:REF@DIGEST, such as url:https://example.org@sha256:5f2c")
+    return {"kind": kind, "ref": ref, "digest": digest}

@@ -1,0 +1,12 @@
+"""The commands of `memstore`, one function each."""
+
+from memstore.cli.application import app
+
+# isort: off
+from memstore.cli.commands import memories  # in the order of the help text
+from memstore.cli.commands import transfer
+from memstore.cli.commands import agents
+from memstore.cli.commands import claims
+from memstore.cli.commands import operator
+
+__all__ = ["agents", "app", "claims", "memories", "operator", "transfer"]

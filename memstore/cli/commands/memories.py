@@ -1,0 +1,159 @@
+"""Commands for the memories of an account."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memstore.cli.application import (
+    AsOf,
+    Bucket,
+    Entity,
+    EvidenceRefs,
+    Id,
+    Language,
+    Limit,
+    NewId,
+    Source,
+    Text,
+    command,
+    day,
+    evidence_refs_of,
+    read_text,
+    show_first,
+)
+from memstore.cli.output import complain
+from memstore.models import Recall
+
+# Help texts and completion don't wait for psycopg.
+if TYPE_CHECKING:
+    from memstore.cli.session import Session
+
+
+@command(
+    "memstore remember 'I use pnpm, not npm.'",
+    "git log -1 --format=%s | memstore remember - --bucket learned --source 'git log'",
+)
+def remember(
+    session: "Session",
+    text: Text,
+    bucket: Bucket = "user",
+    source: Source = None,
+    language: Language = None,
+    id: NewId = None,
+) -> None:
+    """Remember one thing."""
+    body = read_text(text)
+    memory = session.store.insert_memory(
+        session.writer(), body, bucket=bucket or "", source_ref=source, language=language, id=id
+    )
+    session.out.memory(memory, "remembered")
+
+
+@command("memstore correct 6f1d2a90 'I use pnpm 9, not npm.'")
+def correct(
+    session: "Session",
+    id: Id,
+    text: Text,
+    bucket: Bucket = None,
+    source: Source = None,
+    language: Language = None,
+    evidence: EvidenceRefs = None,
+    entity: Entity = None,
+    as_of: AsOf = None,
+    new_id: NewId = None,
+) -> None:
+    """Correct a memory: a new one supersedes it.
+
+    A claim's correction needs evidence of its own. A steward's answers all open challenges.
+    """
+    body = read_text(text)
+    actor, target = session.find(id)
+    memory = session.store.supersede_memory(
+        actor,
+        target,
+        body,
+        bucket=bucket,
+        source_ref=source,
+        language=language,
+        entity=entity,
+        as_of=day(as_of),
+        evidence_refs=evidence_refs_of(evidence),
+        id=new_id,
+    )
+    session.out.memory(memory, "corrected")
+
+
+@command("memstore forget 6f1d2a90")
+def forget(session: "Session", id: Id) -> None:
+    """Forget a memory: it is deleted, for good."""
+    session.out.memory(session.store.delete_memory(*session.find(id)), "forgot")
+
+
+@command("memstore list", "memstore list --all --json | jq -r .body", name="list")
+def list_(
+    session: "Session",
+    bucket: Bucket = None,
+    superseded: Annotated[bool, typer.Option("--all", help="Also those that were superseded.")] = False,
+    limit: Limit = None,
+    after: Annotated[
+        str | None, typer.Option(metavar="ID", help="Only those that this memory comes before.")
+    ] = None,
+) -> None:
+    """List the memories, newest first."""
+    if after is None:
+        actor, start = session.reader(), None
+    else:
+        actor, start = session.find(after)
+    memories = (
+        session.memories(actor, bucket=bucket, superseded=superseded, after=start) if actor else iter(())
+    )
+    last = show_first(memories, limit, session.out.memories)
+    if last is None:
+        session.out.remark("There are no memories.")
+    elif next(memories, None):
+        complain(f"There are more: go on with --after {last.id}")
+
+
+@command("memstore show 6f1d2a90")
+def show(session: "Session", id: Id) -> None:
+    """Show all of one memory, and of a claim its status."""
+    actor, found = session.find(id)
+    memory = session.store.get_memory(actor, found)
+    status = session.store.memory_status(actor, found) if memory.bucket == "system" else None
+    session.out.facts({**asdict(memory), "status": status})
+
+
+@command("memstore history 6f1d2a90")
+def history(session: "Session", id: Id) -> None:
+    """Show what superseded what: at a terminal as a tree, else oldest first."""
+    from memstore.cli.lineage import read_lineage
+
+    read_lineage(session.store, *session.find(id)).show(session.out)
+
+
+@command("memstore recall 'Install the dependencies.'", "memstore recall - --max 3 --json < turn.txt")
+def recall(
+    session: "Session",
+    turn: Text,
+    maximum: Annotated[
+        int | None, typer.Option("--max", metavar="NUMBER", help="So many memories at most.")
+    ] = None,
+    characters: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="So many characters of bodies at most.")
+    ] = None,
+) -> None:
+    """Tell what a model is to be told before a turn."""
+    query = read_text(turn)
+    actor = session.reader()
+    answer = Recall(backend="none")
+    if actor is not None:
+        answer = session.store.recall(
+            actor, query, maximum_attached=maximum, maximum_attached_characters=characters, strict=True
+        )
+    if session.out.as_json:
+        session.out.facts(asdict(answer))
+    elif answer.note is not None:
+        print(answer.note)  # in which the database has left nothing that could steer a terminal
+    else:
+        session.out.remark("There is nothing to tell.")

@@ -1,0 +1,259 @@
+"""Commands for whoever runs the store, and for a look at it."""
+
+import os
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from memstore.cli.application import command, progress
+from memstore.cli.failures import REFUSED, UNREACHABLE, UsageError
+from memstore.cli.output import complain, printable
+from memstore.models import Settings
+
+# Help texts and completion don't wait for psycopg.
+if TYPE_CHECKING:
+    from memstore.cli.session import Session
+
+
+@command("memstore migrate --database-url postgresql://localhost/memory")
+def migrate(session: "Session") -> None:
+    """Install memstore in the database, or bring it up to date."""
+    from memstore.schema import migrate
+
+    applied = migrate(session.url)
+    if session.out.as_json:
+        session.out.facts({"applied": applied})
+    else:
+        for name in applied:
+            print(f"applied {name}")
+        print("The database is up to date.")
+
+
+@command("memstore verify", "memstore verify --data")
+def verify(
+    session: "Session",
+    data: Annotated[
+        bool, typer.Option("--data", help="Check all that is stored instead; for the operator.")
+    ] = False,
+) -> None:
+    """Check that the database is as this version needs it; exit 1 where it isn't."""
+    from memstore.cli.checks import check_data, check_database
+
+    checks = list(check_data(session.store) if data else check_database(session.connection))
+    session.out.records(
+        checks,
+        lambda check, _: ("ok" if check.ok else "off", check.name, check.found, check.advice or ""),
+        document=asdict,
+    )
+    if not all(check.ok for check in checks):
+        raise typer.Exit(REFUSED)
+
+
+@command("memstore stats", "memstore stats --json | jq -r 'select(.name == \"dead_rows\")'")
+def stats(session: "Session") -> None:
+    """Show figures of the store; for the database's owner.
+
+    How many memories there are of each kind, which accounts are nearly full, what waits for an embedding or
+    a steward, and how large and how much used tables and indexes are. A ~ stands before an estimate.
+    """
+    from memstore.cli.statistics import COLUMNS, statistic_rows
+
+    session.out.records(
+        statistic_rows(session.store.store_statistics(), session.out.pretty),
+        lambda row, _: row.cells,
+        COLUMNS,
+        document=lambda row: asdict(row.statistic),
+    )
+
+
+@command("memstore accounts")
+def accounts(session: "Session") -> None:
+    """List the accounts; for the database's owner."""
+    _print_accounts(session, None)
+
+
+def _print_accounts(session: "Session", only: UUID | None) -> None:
+    from psycopg.rows import dict_row
+
+    query = (
+        "select external_ref, id, live_memories, maximum_live_memories, steward, inserted_at"
+        " from memstore.users where erased_at is null and id = coalesce(%s, id) order by external_ref, id"
+    )
+    with session.connection.cursor(row_factory=dict_row) as cursor:
+        session.out.records(
+            cursor.stream(query, [only]),
+            lambda row, _: (
+                row["external_ref"] or "",
+                str(row["id"]),
+                f"{row['live_memories']}/{row['maximum_live_memories']}",
+                "steward" if row["steward"] else "",
+            ),
+            ("account", "id", "live/maximum", ""),
+        )
+
+
+@command("memstore steward reviewer-1", "memstore steward reviewer-1 --off")
+def steward(
+    session: "Session",
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Your own id of the account.")],
+    off: Annotated[bool, typer.Option("--off", help="It is one no more.")] = False,
+) -> None:
+    """Mark an account as a steward; for the database's owner.
+
+    The account is made where there is none.
+    """
+    session.account = name
+    # Together, so that a role that may not mark it doesn't make it either.
+    with session.connection.transaction():
+        account = session.existing() if off else session.writer()
+        session.store.set_steward(account, not off)
+    _print_accounts(session, account)
+
+
+@command("memstore embed", "memstore embed --model my_package.models:embedder")
+def embed(
+    session: "Session",
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The ready model, which is meant when this is left out; or a memstore.Embedder of your own,"
+            " as MODULE:VARIABLE.",
+        ),
+    ] = None,
+) -> None:
+    """Embed what has no embedding; for the database's owner.
+
+    That is the live memories of all accounts that have none of this model. It may be stopped at any time, and
+    goes on when it is run again.
+    """
+    from memstore.cli.embedding import count_gaps, find_embedder, require_working
+    from memstore.embedders import Filled, fill
+
+    embedder = find_embedder(model)
+    require_working(embedder)
+    done = Filled()
+    with progress(lambda: count_gaps(session.connection, embedder.model)) as advance:
+
+        def show(filled: Filled) -> None:
+            nonlocal done
+            advance(filled.embedded + filled.skipped - done.embedded - done.skipped)
+            done = filled
+
+        fill(session.store, embedder, progress=show)
+    session.out.facts({"model": embedder.model, **asdict(done)})
+    if done.skipped:
+        complain("What was skipped could not be embedded; it is tried again the next time.")
+        raise typer.Exit(REFUSED)
+
+
+@command("memstore settings")
+def settings(session: "Session") -> None:
+    """Show the settings of the store; for the database's owner."""
+    session.out.facts(asdict(session.store.configure()))
+
+
+@command(
+    "memstore configure maximum_attached=6 lexical_floor=0.1",
+    "memstore configure --account default maximum_live_memories=5000",
+)
+def configure(
+    session: "Session",
+    changes: Annotated[list[str], typer.Argument(metavar="NAME=VALUE...", help="See memstore settings.")],
+) -> None:
+    """Change settings; for the database's owner.
+
+    maximum_live_memories is for new accounts; with --account, it is for that account alone.
+    """
+    values = dict(map(_setting, changes))
+    if not session.account_given:
+        session.out.facts(asdict(session.store.configure(**values)))
+        return
+    if values.keys() != {"maximum_live_memories"}:
+        raise UsageError("of one account, only maximum_live_memories can be set")
+    actor = session.writer()
+    session.store.set_maximum_live_memories(actor, **values)
+    _print_accounts(session, actor)
+
+
+def _setting(change: str) -> tuple[str, Any]:
+    name, _, value = change.partition("=")
+    kinds = {each.name: each.type for each in fields(Settings)}
+    if name not in kinds:
+        raise UsageError(f"there is no setting {name}; there are {', '.join(kinds)}")
+    try:
+        if kinds[name] is bool:
+            return name, {"true": True, "on": True, "false": False, "off": False}[value.lower()]
+        return name, (int if kinds[name] is int else float)(value)
+    except (ValueError, KeyError):
+        pass
+    raise UsageError(f"{name} takes {'true or false' if kinds[name] is bool else 'a number'}")
+
+
+@command("memstore demo")
+def demo(session: "Session") -> None:
+    """Show the store at work, under an account that is erased again."""
+    from memstore.cli.demo import run_demo
+
+    for step in run_demo(session.connection):
+        if session.out.as_json:
+            session.out.facts(asdict(step))
+            continue
+        print(f"# {step.about}")
+        if step.command:
+            print(f"$ {step.command}")
+        print(step.sql)
+        for row in step.rows:
+            lines = "  ".join(str(value) for value in row.values()).splitlines()
+            print(*(f"    {printable(line)}" for line in lines), sep="\n")
+        print()
+
+
+@command(
+    "memstore psql",
+    "memstore psql -- -c 'select * from memstore.list_rules()'",
+    context_settings={"ignore_unknown_options": True},
+)
+def psql(
+    session: "Session",
+    arguments: Annotated[list[str] | None, typer.Argument(metavar="[-- ARGUMENTS]", help="For psql.")] = None,
+) -> None:
+    """Open psql on the database."""
+    import signal
+    import subprocess
+
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    session.connection.close()  # having brought the private database up to date
+    program = _find_psql(session)
+    parameters = conninfo_to_dict(session.url)
+    environment = dict(os.environ)
+    if password := parameters.pop("password", None):
+        environment["PGPASSWORD"] = str(password)  # a command line can be seen by all
+    # Not ignored: psql would inherit that.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    result = subprocess.run([program, make_conninfo("", **parameters), *(arguments or [])], env=environment)
+    raise typer.Exit(result.returncode if result.returncode >= 0 else 128 - result.returncode)
+
+
+def _find_psql(session: "Session") -> str:
+    """Finds psql: the private server's own, else the one of the path, else the wheel's."""
+    import shutil
+
+    from memstore.embedded import EmbeddedServerError, find_binaries
+
+    if session.server and (session.server.binaries / "psql").exists():
+        return str(session.server.binaries / "psql")
+    if found := shutil.which("psql"):
+        return found
+    try:
+        own = find_binaries() / "psql"
+    except EmbeddedServerError:
+        own = Path()
+    if own.is_file():
+        return str(own)
+    complain("There is no psql: install PostgreSQL's client programs.")
+    raise typer.Exit(UNREACHABLE)

@@ -1,0 +1,88 @@
+"""Commands that bring memories in, and take an account out."""
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memstore.cli.application import command, progress
+from memstore.cli.failures import REFUSED, tell
+from memstore.cli.output import complain, printable_json
+
+_IMPORT_PATIENCE = 600.0  # seconds that embedding a batch may take: who imports waits anyway
+
+# Help texts and completion don't wait for psycopg.
+if TYPE_CHECKING:
+    from memstore.cli.session import Session
+
+
+@command(
+    "memstore import memories.jsonl",
+    """echo '{"body": "I use pnpm.", "id": "8e2f5c0e-7d0f-4f0e-9d5e-0c4b6f1f2a77"}' | memstore import -""",
+    name="import",
+)
+def import_(
+    session: "Session",
+    file: Annotated[
+        typer.FileBinaryRead, typer.Argument(metavar="FILE", help="JSON Lines; - reads standard input.")
+    ],
+    batch: Annotated[
+        int, typer.Option(metavar="NUMBER", min=1, help="Lines that are written together, or not at all.")
+    ] = 1000,
+) -> None:
+    """Remember what a file has: a JSON object a line.
+
+    Its keys are body and, where wanted, bucket, source_ref, language, id and the other arguments of
+    insert_memory. A line that has an id can be imported again.
+
+    What memstore export wrote comes in as it was, with ids, times and history, whole or not at all; for the
+    database's owner.
+    """
+    from memstore.cli.importing import Import, LineRefused
+
+    work = Import(session.connection, session.patient_store(_IMPORT_PATIENCE), session.writer)
+    try:
+        # Of a pipe the size is 0.
+        with progress(lambda: os.fstat(file.fileno()).st_size or None, in_bytes=True) as advance:
+            for size in work.run(file, batch):
+                advance(size)
+    except LineRefused as refused:
+        code = tell(refused.refusal, f"{refused.where}: ")
+        if work.whole:
+            complain("Nothing of the file is kept.")
+        else:
+            complain(f"Nothing of that batch is kept. Before it, {work.imported} memories were imported.")
+        raise typer.Exit(code) from None
+    session.out.facts({"imported": work.imported, "already_there": work.already_there})
+    if work.replaced_otherwise:
+        complain(
+            f"{work.replaced_otherwise} memories that were there are not replaced as in the file; they stay."
+        )
+        raise typer.Exit(REFUSED)
+
+
+@command(
+    "memstore export customer-7.jsonl --account customer-7",
+    "memstore export | gzip > memories.jsonl.gz",
+)
+def export(
+    session: "Session",
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="Where to, readable by you alone; - is standard output.")
+    ] = "-",
+) -> None:
+    """Export all that the account owns, as JSON Lines for memstore import.
+
+    That is its memories in every bucket, with embeddings, times and history. The records on claims stay in
+    the store, and so does what the operator decides: the ceiling, and who is a steward.
+    """
+    from memstore.cli.exporting import export, private_file
+
+    actor = session.existing()
+    number = -1  # the first line is about the account
+    with private_file(file) as stream:
+        for line in export(session.connection, actor):
+            stream.write(f"{printable_json(line)}\n".encode())
+            number += 1
+    if file != "-":
+        session.out.facts({"exported": number})
