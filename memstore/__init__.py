@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from memstore.models import (
         AdmissionRecord,
         Claim,
+        Document,
         Evidence,
         Invariant,
         Memory,
@@ -51,6 +52,7 @@ __all__ = [
     "AsyncStore",
     "ChallengeNotFound",
     "Claim",
+    "Document",
     "Embedder",
     "Evidence",
     "IdTaken",

@@ -16,6 +16,7 @@ from memstore.errors import schema_outdated
 from memstore.models import (
     AdmissionRecord,
     Claim,
+    Document,
     Invariant,
     Memory,
     RankedMemory,
@@ -25,7 +26,7 @@ from memstore.models import (
     Statistic,
     Violation,
 )
-from memstore.wire import Call, Document
+from memstore.wire import Call
 
 SCHEMA_VERSION: Final = 7
 """The oldest schema that has everything called here, by the number of its newest migration."""

@@ -256,6 +256,13 @@ class Statistic:
     exact: bool
 
 
+class Document(dict[str, object]):
+    """A JSON object as `export_memories` and `export_account` give it; its `repr` has its keys alone."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__qualname__}: {', '.join(self)}>"
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the operator decides for the whole store.

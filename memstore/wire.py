@@ -29,7 +29,7 @@ from memstore.errors import (
     InvalidValue,
     StoreUnavailable,
 )
-from memstore.models import Memory, Recall
+from memstore.models import Document, Memory, Recall
 
 T = TypeVar("T")
 
@@ -355,13 +355,6 @@ def value(documents: list[Any]) -> Any:
 
 def nothing(documents: list[Any]) -> None:
     """Reads the answer of a function that returns none."""
-
-
-class Document(dict[str, object]):
-    """A JSON object of the database, whose `repr` shows no text."""
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__qualname__}: {', '.join(self)}>"
 
 
 def document(documents: list[Any]) -> Document:

@@ -67,6 +67,17 @@ def test_there_and_back(run: Run, there: str, tmp_path: Path) -> None:
         ]
 
 
+def test_an_account_without_memories(run: Run, db: Db, there: str) -> None:
+    db.execute("select memstore.create_user(external_ref => 'a', language => 'simple')")
+    text = run("export", "--account", "a").stdout
+    assert len(text.splitlines()) == 1
+    url = ("--database-url", there)
+    assert (
+        invoke(*url, "import", "-", "--account", "a", stdin=text).stdout == "imported\t0\nalready_there\t0\n"
+    )
+    assert invoke(*url, "export", "--account", "a").stdout == text
+
+
 @pytest.mark.usefixtures("full")
 @pytest.mark.parametrize(
     ("damage", "complaint"),
@@ -166,3 +177,18 @@ def test_an_export_is_of_one_moment(
     db.execute("select memstore.insert_memory(%s, 'four')", [actor])
     assert header["memories"] == 3
     assert [each["body"] for each in found] == ["three", "two", "one"]
+
+
+def test_a_reader_who_leaves(db: Db, db_url: str) -> None:
+    db.execute("select memstore.configure(maximum_live_memories => 3000)")
+    db.execute(
+        "insert into memstore.memories (user_id, body) select memstore.create_user(external_ref => 'default'),"
+        " repeat('x', 1000) from generate_series(1, 3000)"
+    )
+    process = start(db_url, "export")
+    assert process.stdout
+    assert process.stderr
+    assert json.loads(process.stdout.readline())["memories"] == 3000
+    process.stdout.close()
+    assert process.wait() == 141
+    assert process.stderr.read() == ""

@@ -98,8 +98,11 @@ def test_ctrl_c_is_quiet(db_url: str) -> None:
         stdin=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
+    assert process.stdin
+    process.stdin.write('{"body": "one"}\n')
+    process.stdin.flush()
     with psycopg.connect(db_url, autocommit=True) as connection:
-        # The account is made before standard input is read.
+        # The account is made when the first line is read; the batch waits for more.
         wait_until(lambda: connection.execute("select count(*) from memstore.users").fetchone() == (1,))
     process.send_signal(signal.SIGINT)
     assert process.communicate() == ("", "")

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import pytest
 
-from memstore import AdmissionRecord, Claim, Memory, RankedMemory, Recall
+from memstore import AdmissionRecord, Claim, Document, Memory, RankedMemory, Recall
 
 NOW = datetime(2026, 8, 25, tzinfo=UTC)
 BODY = "private words"
@@ -62,6 +62,13 @@ def test_no_text_is_shown(value: object) -> None:
     for shown in (repr(value), str(value), f"{value}", "%s" % (value,), "%r" % (value,)):  # noqa: UP031
         assert BODY not in shown
     assert str(UUID(int=1)) in repr(value)
+
+
+def test_a_document_shows_its_keys_alone() -> None:
+    document = Document(id=str(UUID(int=1)), body=BODY)
+    for shown in (repr([document]), str(document), f"{document}", repr(copy.copy(document))):
+        assert "<Document: id, body>" in shown
+    assert dict(document) == document == pickle.loads(pickle.dumps(document))
 
 
 def test_lengths_are_shown() -> None:

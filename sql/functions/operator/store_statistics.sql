@@ -15,9 +15,10 @@ Result:
 Operator only. One row a figure, with labels as Prometheus has them, so that an exporter passes them on as they are. No
 text of anybody's is in it: accounts appear by id, and only the fullest ones.
 
-It may be asked every minute. What would need a scan of the memories is counted up to about 32 MB of them (some 50,000
-rows), and beyond that estimated from so many pages picked at random, which is then told by exact; estimates are mostly
-within 5 %. The rest reads the accounts, the live claims and PostgreSQL's own counters.
+It may be asked every minute: in a store of 1.3 million memories it takes 0.2 s. What would need a scan of them is
+counted up to about 32 MB (some 50,000 rows), and beyond that estimated from so many pages picked at random, which is
+then told by exact. Estimates are mostly within 5 %, and coarser for what is rare. The rest reads the accounts, the live
+claims and PostgreSQL's own counters.
 
 Figures
   schema_version
@@ -82,7 +83,9 @@ begin
     from sampled s
   ),
   near_ceiling as (
-    select u.id, case when u.maximum_live_memories = 0 then 1 else u.live_memories::float8 / u.maximum_live_memories end as fullness
+    select
+      u.id,
+      case when u.maximum_live_memories = 0 then 1 else u.live_memories::float8 / u.maximum_live_memories end as fullness
     from memstore.users u
     where u.erased_at is null
     and u.live_memories >= 0.9 * u.maximum_live_memories
@@ -168,7 +171,8 @@ begin
     from scale f
     left join sampled s on s.state = 'live' and s.model is null
     union all
-    select 7, 'unembedded_memories', jsonb_build_object('model', m.name), greatest(v_live - round(m.number * f.factor), 0), v_exact
+    select 7, 'unembedded_memories', jsonb_build_object('model', m.name),
+      greatest(v_live - round(m.number * f.factor), 0), v_exact
     from models m
     cross join scale f
 
