@@ -1,42 +1,59 @@
-"""How `memstore stats` writes the figures of a store."""
+"""What `memstore stats` shows: the figures of a store."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
-from memstore.cli.output import UNITS
+from memstore.cli.output import UNITS, Output
 from memstore.models import Statistic
 
-COLUMNS = ("figure", "of", "value")
+# At a terminal these stand beside each other, by table and by index.
+_TABLES = {
+    "table_bytes": "size",
+    "live_rows": "rows",
+    "dead_rows": "dead",
+    "row_updates": "updates",
+    "hot_row_updates": "hot",
+    "sequential_scans": "scans",
+    "seconds_since_vacuum": "vacuumed",
+}
+_INDEXES = {"index_bytes": "size", "index_scans": "scans"}
+_ELSEWHERE = {*_TABLES, *_INDEXES, "seconds_since_analyze", "setting"}  # memstore settings has the last
 
 
-@dataclass(frozen=True)
-class Row:
-    """One figure, and how it is shown.
+def show_statistics(statistics: Sequence[Statistic], out: Output) -> None:
+    """Prints figures: tables at a terminal, else a line a figure, as the database has them."""
+    if not out.pretty:
+        out.records(statistics, lambda each, _: _plain(each), document=asdict)
+        return
+    store = [each for each in statistics if each.name not in _ELSEWHERE]
+    rows = [
+        ("" if before and before.name == each.name else each.name.replace("_", " "), _of(each), _value(each))
+        for before, each in zip([None, *store], store, strict=False)
+    ]
+    out.records(rows, lambda row, _: row, ("figure", "of", "value"))
+    for label, heads in (("table", _TABLES), ("index", _INDEXES)):
+        print()
+        _print_beside(statistics, label, heads, out)
 
-    Attributes:
-        statistic: The figure.
-        cells: The texts of `COLUMNS`.
-    """
 
-    statistic: Statistic
-    cells: tuple[str, str, str]
-
-
-def statistic_rows(statistics: Sequence[Statistic], pretty: bool) -> Iterator[Row]:
-    """Writes figures: for a terminal with units and each name once, else as the database has them."""
-    before = None
+def _print_beside(statistics: Sequence[Statistic], label: str, heads: Mapping[str, str], out: Output) -> None:
+    cells: dict[str, dict[str, str]] = {}
     for each in statistics:
-        if pretty:
-            name = "" if each.name == before else each.name.replace("_", " ")
-            cells = name, ", ".join(each.labels.values()), _value(each)
-        else:
-            cells = (
-                each.name,
-                ",".join(f"{key}={value}" for key, value in each.labels.items()),
-                f"{each.value:.15g}",
-            )
-        yield Row(each, cells)
-        before = each.name
+        if each.name in heads:
+            cells.setdefault(each.labels[label], {})[each.name] = _value(each)
+    rows = [(name, *(found.get(head, "") for head in heads)) for name, found in cells.items()]
+    out.records(rows, lambda row, _: row, (label, *heads.values()))
+
+
+def _plain(statistic: Statistic) -> tuple[str, str, str]:
+    labels = ",".join(f"{key}={value}" for key, value in statistic.labels.items())
+    return statistic.name, labels, f"{statistic.value:.15g}"
+
+
+def _of(statistic: Statistic) -> str:
+    if statistic.name == "unembedded_memories" and not statistic.labels:
+        return "any model"
+    return ", ".join(statistic.labels.values()).replace("_", " ")
 
 
 def _value(statistic: Statistic) -> str:

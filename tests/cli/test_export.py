@@ -182,7 +182,8 @@ def test_an_export_is_of_one_moment(
 def test_a_reader_who_leaves(db: Db, db_url: str) -> None:
     db.execute("select memstore.configure(maximum_live_memories => 3000)")
     db.execute(
-        "insert into memstore.memories (user_id, body) select memstore.create_user(external_ref => 'default'),"
+        "insert into memstore.memories (user_id, body)"
+        " select memstore.create_user(external_ref => 'default'),"
         " repeat('x', 1000) from generate_series(1, 3000)"
     )
     process = start(db_url, "export")

@@ -177,6 +177,9 @@ def test_stats(run: Run, db: Db, db_url: str) -> None:
     shown = re.sub(r"\x1b\[[0-9;]*m", "", at_terminal(db_url, "stats", columns=120))
     assert re.search(r"^memories +live, user +1 *\n +superseded, user +0 *$", shown, re.MULTILINE)
     assert re.search(r"^account fullness +[0-9a-f-]{36} +100% *$", shown, re.MULTILINE)
-    assert re.search(r"^table bytes +\w+ +[\d,]+ (bytes|kB) *$", shown, re.MULTILINE)
-    assert re.search(r"^seconds since vacuum +memories +under a minute *$", shown, re.MULTILINE)
-    assert re.search(r"^live rows +\w+ +~\d", shown, re.MULTILINE)
+    assert re.search(r"^unembedded memories +any model +1 *$", shown, re.MULTILINE)
+    assert re.search(r"^table +size +rows +dead +updates +hot +scans +vacuumed *$", shown, re.MULTILINE)
+    row = r"^memories +[\d,]+ (bytes|kB)( +~\d+){5} +under a minute *$"
+    assert re.search(row, shown, re.MULTILINE)
+    assert re.search(r"^memories_pkey +[\d,]+ (bytes|kB) +~\d+ *$", shown, re.MULTILINE)
+    assert "semantic_floor" not in shown

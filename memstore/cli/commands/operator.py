@@ -59,14 +59,9 @@ def stats(session: "Session") -> None:
     How many memories there are of each kind, which accounts are nearly full, what waits for an embedding or
     a steward, and how large and how much used tables and indexes are. A ~ stands before an estimate.
     """
-    from memstore.cli.statistics import COLUMNS, statistic_rows
+    from memstore.cli.statistics import show_statistics
 
-    session.out.records(
-        statistic_rows(session.store.store_statistics(), session.out.pretty),
-        lambda row, _: row.cells,
-        COLUMNS,
-        document=lambda row: asdict(row.statistic),
-    )
+    show_statistics(session.store.store_statistics(), session.out)
 
 
 @command("memstore accounts")

@@ -244,6 +244,7 @@ begin
       coalesce(f.labels ->> 'state', f.labels ->> 'status')
     ),
     case f.name when 'account_fullness' then -f.value end,
+    f.labels <> '{}',
     f.labels::text;
 end
 $$;
