@@ -137,8 +137,11 @@ REFUSALS: Final[dict[str, type[MemstoreError]]] = {
 # Constraints that only a race or plain SQL runs into, with words better than PostgreSQL's. Check constraints
 # aren't among them: each states its rule itself.
 CONSTRAINTS: Final[dict[str, tuple[type[MemstoreError], str]]] = {
+    "admitted_claims_pkey": (MemstoreError, "The claim is among the admitted ones already."),
     "claim_counter_pkey": (InvalidValue, "There is one counter of claims."),
+    "claim_languages_pkey": (MemstoreError, "The language's claims are counted already."),
     "claim_statuses_pkey": (MemstoreError, "The claim has a status already."),
+    "claim_words_pkey": (MemstoreError, "The word's claims are counted already."),
     "deployment_pkey": (MemstoreError, "The migration is recorded already."),
     "embedding_models_pkey": (InvalidValue, "The embedding model is registered already."),
     "memories_claim_key": (IdTaken, "The id is taken."),

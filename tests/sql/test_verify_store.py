@@ -214,7 +214,7 @@ BESIDES = {
     ),
     "a lost verdict": (
         "delete from memory_admissions where role = 'admission' and memory_id = {c2}",
-        {"claim_statuses", "claim_counter"},
+        {"claim_statuses", "claim_counter", "admitted_claims", "claim_languages", "claim_words"},
     ),
     "a record on a tombstone": (
         "update memory_admissions set memory_id = (select id from memories where promoted)"
