@@ -1,0 +1,138 @@
+"""How fast memstore is, by ratios to what PostgreSQL and others do in the same run.
+
+    python -m tests.bench [--size small|large|huge] [--only FIGURE …] [--bindir DIRECTORY]
+
+One line a figure: the two things in milliseconds, the median of their ratios over the rounds, its spread, and
+the target. The same goes to figures.json beside this file, and the times against the size of the store to
+scale.svg, unless they are told other places. `small` takes about a minute and shows that everything works;
+`large` is what the targets are about. Large stores are kept for the next run where `--data-dir` is given.
+
+The server is a private one on a disk, with fsync, synchronous_commit and full_page_writes on, and
+buffers that hold the data of a figure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from memstore.embedded import EmbeddedServerError
+from tests.bench import plot, server
+from tests.bench.figures import SIZES, Bench, Figure, clients, governing, recalling, scaling, writing
+from tests.bench.measuring import Row
+
+FIGURES: dict[str, Figure] = {
+    figure.__name__: figure
+    for figure in (
+        writing.insert,
+        writing.insert_8,
+        writing.batch,
+        recalling.recall,
+        recalling.hybrid,
+        scaling.recall_scale,
+        scaling.recall_anywhere,
+        scaling.insert_scale,
+        recalling.accounts,
+        governing.claims,
+        governing.admission,
+        clients.client,
+        clients.peers,
+    )
+}
+HERE = Path(__file__).parent
+
+
+def main() -> int:
+    """Print the table as it comes; 0 where everything could be measured, whatever the figures are."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.bench",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--size", choices=SIZES, default="small")
+    parser.add_argument("--only", nargs="+", choices=FIGURES, default=list(FIGURES), metavar="FIGURE")
+    parser.add_argument("--bindir", type=Path, help="the programs of the PostgreSQL to use")
+    parser.add_argument("--data-dir", type=Path, help="keep the server's data there, and use what is there")
+    parser.add_argument("--json", type=Path, default=HERE / "figures.json")
+    parser.add_argument("--plot", type=Path, default=HERE / "scale.svg")
+    options = parser.parse_args()
+    size = SIZES[options.size]
+    rows: list[Row] = []
+    try:
+        with (
+            folder(options.data_dir) as place,
+            server.running(place, options.bindir, size.shared_buffers) as measured,
+        ):
+            about = {
+                "size": options.size,
+                "postgresql": measured.version,
+                "pgvector": measured.pgvector,
+                "settings": measured.settings,
+                "file_system": server.filesystem(place),
+                "machine": f"{os.cpu_count()} processors, {platform.machine()}",
+                "rounds": size.effort.rounds,
+                "seconds": size.effort.seconds,
+            }
+            print(*(f"{name}: {value}" for name, value in about.items()), sep="\n", end="\n\n")
+            print(LINE.format(*HEADINGS))
+            bench = Bench(measured, size)
+            for name in options.only:
+                started = time.perf_counter()
+                for row in FIGURES[name](bench):
+                    print(line(row), flush=True)
+                    rows.append(row)
+                print(f"{'':14} {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
+    except EmbeddedServerError as error:
+        print(error, file=sys.stderr)
+        return 1
+    document = {"about": about, "figures": [asdict(row) for row in rows], "scale": bench.plot}
+    options.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    if bench.plot:
+        options.plot.write_text(plot.svg(bench.plot), encoding="utf-8")
+    return 0
+
+
+HEADINGS = ("figure", "", "ms", "against", "ms", "ratio of", "", "spread", "target", "")
+LINE = "{:15} {:38} {:>9} {:44} {:>9} {:10} {:>7} {:>15} {:>6} {}"
+
+
+def line(row: Row) -> str:
+    """A line of the table."""
+    return LINE.format(
+        row.figure,
+        row.what,
+        row.milliseconds,
+        row.against,
+        row.milliseconds_against,
+        row.of,
+        row.ratio,
+        f"{row.lowest}..{row.highest}",
+        row.target or "",
+        {True: "reached", False: "missed", None: ""}[row.reached],
+    ).rstrip()
+
+
+@contextmanager
+def folder(chosen: Path | None) -> Iterator[Path]:
+    """The folder for the server's data; without a choice one on the disk that is gone afterwards."""
+    if chosen:
+        chosen.mkdir(parents=True, exist_ok=True)
+        yield chosen.resolve()
+        return
+    disk = Path("/var/tmp")
+    with tempfile.TemporaryDirectory(prefix="memstore-bench-", dir=disk if disk.is_dir() else None) as made:
+        Path(made).chmod(0o755)
+        yield Path(made)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

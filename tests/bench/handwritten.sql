@@ -1,0 +1,183 @@
+-- memstore.recall(:actor, :turn), lexical and with the flag off, as the one statement that somebody would write who
+-- has one account's turn to answer, can't be refused, and pays for no function but the one that reads a text. Its
+-- answer is the function's, which the benchmark looks at before it measures.
+with recursive settings as materialized (
+  select s.*
+  from memstore.settings s
+),
+candidates as materialized (
+  select m.id, m.language, m.bucket, m.source_ref, m.inserted_at, char_length(m.body) as characters, m.search_vector
+  from memstore.memories m
+  where m.user_id = :actor
+  and m.superseded_at is null
+  and m.bucket in ('user', 'learned')
+),
+turn as materialized (
+  select l.language, l.n, t.lexeme, ('''' || t.lexeme || '''')::tsquery as term, 1::bigint << (t.place::integer - 1) as bit
+  from (
+    select c.language, count(*) as n
+    from candidates c
+    group by c.language
+  ) l
+  cross join unnest((memstore.lexemes(l.language, left(:turn, 512)))[:64]) with ordinality t (lexeme, place)
+),
+hits as materialized (
+  select c.id, t.language, t.bit
+  from turn t
+  join candidates c on c.language = t.language and c.search_vector @@ t.term
+),
+weighted as (
+  select
+    t.language,
+    t.bit,
+    ln(1 + (t.n - count(h.id) + 0.5::double precision) / (count(h.id) + 0.5::double precision)) as weight
+  from turn t
+  left join hits h on h.language = t.language and h.bit = t.bit
+  group by t.language, t.bit, t.n
+),
+shares as materialized (
+  select w.language, w.bit, w.weight / sum(w.weight) over (partition by w.language) as share
+  from weighted w
+),
+-- Which of the turn's words a row has, and the rows next to it in its source.
+words as (
+  select
+    c.id,
+    c.language,
+    c.bucket,
+    c.inserted_at,
+    c.characters,
+    coalesce(h.own, 0) as own,
+    case when c.source_ref is not null then coalesce(lag(h.own) over source, 0) else 0 end as previous,
+    case when c.source_ref is not null then coalesce(lead(h.own) over source, 0) else 0 end as next
+  from candidates c
+  left join (
+    select h.id, bit_or(h.bit) as own
+    from hits h
+    group by h.id
+  ) h on h.id = c.id
+  window source as (partition by c.source_ref, c.language order by c.inserted_at, c.id)
+),
+scored as materialized (
+  select
+    w.id,
+    w.bucket,
+    w.inserted_at,
+    w.characters,
+    case
+      when w.own | w.previous | w.next = 0 then 0
+      else (
+        select
+          round(
+            sum(
+              s.share * case
+                when w.own & s.bit <> 0 then 1
+                else greatest(
+                  case when w.previous & s.bit <> 0 then o.previous_share end,
+                  case when w.next & s.bit <> 0 then o.next_share end
+                )
+              end
+            )::numeric,
+            6
+          )::double precision
+        from shares s
+        where s.language = w.language
+      )
+    end as score
+  from words w
+  cross join settings o
+),
+eligible as materialized (
+  select s.id, s.inserted_at, s.characters, s.score
+  from scored s
+  cross join settings o
+  where s.bucket = 'user'
+  or s.score > o.lexical_floor
+),
+best as materialized (
+  select e.id, e.characters, row_number() over (order by e.score desc, e.inserted_at desc, e.id) as rank
+  from eligible e
+  order by e.score desc, e.inserted_at desc, e.id
+  limit (select s.maximum_attached from settings s)
+),
+walk (rank, room, attached) as (
+  select 0::bigint, s.maximum_attached_characters, null::uuid
+  from settings s
+  union all
+  select
+    b.rank,
+    case when b.characters <= w.room then w.room - b.characters else w.room end,
+    case when b.characters <= w.room then b.id end
+  from walk w
+  join best b on b.rank = w.rank + 1
+),
+attached as materialized (
+  select
+    w.rank,
+    memstore.to_memory(m) as memory,
+    m.bucket,
+    floor(extract(epoch from statement_timestamp() - m.inserted_at))::bigint as age,
+    regexp_replace(
+      regexp_replace(
+        m.body,
+        '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]',
+        ' ',
+        'g'
+      ),
+      '\[(?=[^!-~]{0,8}f[^!-~]{0,8}r[^!-~]{0,8}o[^!-~]{0,8}m[^!-~]{0,8}m[^!-~]{0,8}e[^!-~]{0,8}m[^!-~]{0,8}o[^!-~]{0,8}r[^!-~]{0,8}y[^!-~]{0,8})',
+      '(',
+      'gi'
+    ) as line
+  from walk w
+  join memstore.memories m on m.id = w.attached
+),
+counted as (
+  select
+    coalesce(jsonb_agg(to_jsonb(a.memory) order by a.rank), '[]') as memories,
+    ((select count(*) from eligible e) - count(*))::integer as dropped,
+    string_agg(
+      '[From memory: ' || a.bucket || ', '
+      || case
+        when a.age < 60 then 'just now'
+        else (
+          select u.number || ' ' || u.unit || case when u.number > 1 then 's' else '' end || ' ago'
+          from (
+            select
+              case
+                when a.age >= 31536000 then a.age / 31536000
+                when a.age >= 2592000 then a.age / 2592000
+                when a.age >= 86400 then a.age / 86400
+                when a.age >= 3600 then a.age / 3600
+                else a.age / 60
+              end as number,
+              case
+                when a.age >= 31536000 then 'year'
+                when a.age >= 2592000 then 'month'
+                when a.age >= 86400 then 'day'
+                when a.age >= 3600 then 'hour'
+                else 'minute'
+              end as unit
+          ) u
+        )
+      end
+      || '] ' || a.line,
+      E'\n' order by a.rank
+    ) as lines
+  from attached a
+)
+select
+  c.memories,
+  c.dropped,
+  0 as unembedded,
+  'lexical' as backend,
+  concat_ws(
+    E'\n',
+    c.lines,
+    case
+      when c.dropped > 0 then
+        '[From memory: ' || c.dropped || ' more left out; at most ' || s.maximum_attached || ' memories and '
+        || s.maximum_attached_characters || ' characters are attached]'
+    end
+  ) as note
+from counted c
+cross join settings s

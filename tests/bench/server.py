@@ -1,0 +1,115 @@
+"""The server that is measured: a private one with the durability of a real one, and its databases."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from memstore import schema
+from memstore.embedded import EmbeddedServer
+
+SETTINGS = {
+    "fsync": "on",
+    "synchronous_commit": "on",
+    "full_page_writes": "on",
+    "max_connections": "40",
+    # Checkpoints come between the figures and not in the midst of one.
+    "max_wal_size": "8GB",
+    "checkpoint_timeout": "30min",
+}
+
+_TEMPLATE = "bench_empty"
+_READY = "bench: loaded"
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server.
+
+    Attributes:
+        url: of its maintenance database.
+        binaries: the directory of its programs.
+        version: such as "18.4".
+        settings: what it was started with.
+        folder: its data directory.
+        pgvector: whether it has it.
+    """
+
+    url: str
+    binaries: Path
+    version: str
+    settings: dict[str, str]
+    folder: Path
+    pgvector: bool
+
+    def conninfo(self, name: str) -> str:
+        return make_conninfo(self.url, dbname=name)
+
+    def connect(self, name: str) -> psycopg.Connection:
+        return psycopg.connect(self.conninfo(name), autocommit=True)
+
+    def empty(self, name: str) -> str:
+        """Make a database with nothing in it, instead of one that has the name; return its conninfo."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"drop database if exists {name} with (force)")
+            connection.execute(f"create database {name} template template0")
+        return self.conninfo(name)
+
+    def store(self, name: str, load: Callable[[str], None]) -> str:
+        """Return the conninfo of a database with memstore that `load` has filled; it is filled once."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            query = "select shobj_description(oid, 'pg_database') from pg_database where datname = %s"
+            if connection.execute(query, [name]).fetchone() == (_READY,):
+                return self.conninfo(name)
+            self._make_template(connection)
+            connection.execute(f"drop database if exists {name} with (force)")
+            connection.execute(f"create database {name} template {_TEMPLATE}")
+            load(self.conninfo(name))
+            connection.execute(f"comment on database {name} is '{_READY}'")
+        return self.conninfo(name)
+
+    def _make_template(self, connection: psycopg.Connection) -> None:
+        if (
+            connection.execute("select from pg_database where datname = %s", [_TEMPLATE]).fetchone()
+            is not None
+        ):
+            return
+        conninfo = self.empty(_TEMPLATE)
+        if self.pgvector:
+            with psycopg.connect(conninfo) as other:
+                other.execute("create extension vector")
+        schema.migrate(conninfo)
+
+
+@contextlib.contextmanager
+def running(folder: Path, binaries: Path | None, shared_buffers: str) -> Iterator[Server]:
+    """Run a server with its data below this folder."""
+    kind = filesystem(folder)
+    if kind in ("tmpfs", "ramfs"):
+        raise SystemExit(
+            f"{folder} is in memory ({kind}), where fsync costs nothing: choose --data-dir on a disk"
+        )
+    settings = {**SETTINGS, "shared_buffers": shared_buffers}
+    with EmbeddedServer(folder / "data", binaries=binaries, settings=settings) as server:
+        with psycopg.connect(server.url) as connection:
+            query = "select from pg_available_extensions where name = 'vector'"
+            pgvector = connection.execute(query).fetchone() is not None
+        yield Server(server.url, server.binaries, server.version, settings, server.data_dir, pgvector)
+
+
+def filesystem(folder: Path) -> str:
+    """The kind of file system that a folder is on, such as "ext4"; "" where that can't be told."""
+    try:
+        mounts = [line.split()[1:3] for line in Path("/proc/self/mounts").read_text().splitlines()]
+    except OSError:
+        return ""
+    holding = [
+        (point, kind) for point, kind in mounts if os.path.commonpath([folder.resolve(), point]) == point
+    ]
+    return max(holding, key=lambda mount: len(mount[0]))[1] if holding else ""
