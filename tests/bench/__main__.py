@@ -3,9 +3,9 @@
     python -m tests.bench [--size small|large|huge] [--only FIGURE …] [--bindir DIRECTORY]
 
 One line a figure: the two things in milliseconds, the median of their ratios over the rounds, its spread, and
-the target. The same goes to figures.json beside this file, and the times against the size of the store to
-scale.svg, unless they are told other places. `small` takes about a minute and shows that everything works;
-`large` is what the targets are about. Large stores are kept for the next run where `--data-dir` is given.
+the target. A run of all figures leaves the same in SIZE.json beside this file, and the times against the size
+of the store in SIZE.svg. `small` takes about a minute and shows that everything works; `large` is what the
+targets are about; `huge` adds a store of ten million. With `--data-dir` the stores are kept for the next run.
 
 The server is a private one on a disk, with fsync, synchronous_commit and full_page_writes on, and
 buffers that hold the data of a figure.
@@ -62,9 +62,12 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=FIGURES, default=list(FIGURES), metavar="FIGURE")
     parser.add_argument("--bindir", type=Path, help="the programs of the PostgreSQL to use")
     parser.add_argument("--data-dir", type=Path, help="keep the server's data there, and use what is there")
-    parser.add_argument("--json", type=Path, default=HERE / "figures.json")
-    parser.add_argument("--plot", type=Path, default=HERE / "scale.svg")
+    parser.add_argument("--json", type=Path, help="where the table goes too")
+    parser.add_argument("--plot", type=Path, help="where the times against the size of the store go")
     options = parser.parse_args()
+    if options.only == list(FIGURES):
+        options.json = options.json or HERE / f"{options.size}.json"
+        options.plot = options.plot or HERE / f"{options.size}.svg"
     size = SIZES[options.size]
     rows: list[Row] = []
     try:
@@ -95,8 +98,9 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     document = {"about": about, "figures": [asdict(row) for row in rows], "scale": bench.plot}
-    options.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
-    if bench.plot:
+    if options.json:
+        options.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    if options.plot and bench.plot:
         options.plot.write_text(plot.svg(bench.plot), encoding="utf-8")
     return 0
 

@@ -21,10 +21,20 @@ turn as materialized (
   ) l
   cross join unnest((memstore.lexemes(l.language, left(:turn, 512)))[:64]) with ordinality t (lexeme, place)
 ),
-hits as materialized (
-  select c.id, t.language, t.bit
+any_word as materialized (
+  select t.language, string_agg(t.term::text, ' | ')::tsquery as terms
   from turn t
-  join candidates c on c.language = t.language and c.search_vector @@ t.term
+  group by t.language
+),
+found as materialized (
+  select c.id, c.source_ref, c.language, c.search_vector
+  from any_word a
+  join candidates c on c.language = a.language and c.search_vector @@ a.terms
+),
+hits as materialized (
+  select c.id, c.source_ref, t.language, t.bit
+  from turn t
+  join found c on c.language = t.language and c.search_vector @@ t.term
 ),
 weighted as (
   select
@@ -39,7 +49,26 @@ shares as materialized (
   select w.language, w.bit, w.weight / sum(w.weight) over (partition by w.language) as share
   from weighted w
 ),
--- Which of the turn's words a row has, and the rows next to it in its source.
+-- Which of the turn's words a row has,
+own as materialized (
+  select h.id, h.source_ref, h.language, bit_or(h.bit) as bits
+  from hits h
+  group by h.id, h.source_ref, h.language
+),
+-- and the rows next to it in its source, if one of the source has any.
+beside as (
+  select
+    c.id,
+    coalesce(lag(o.bits) over source, 0) as previous,
+    coalesce(lead(o.bits) over source, 0) as next
+  from candidates c
+  left join own o on o.id = c.id
+  where (c.source_ref, c.language) in (
+    select o.source_ref, o.language
+    from own o
+  )
+  window source as (partition by c.source_ref, c.language order by c.inserted_at, c.id)
+),
 words as (
   select
     c.id,
@@ -47,16 +76,12 @@ words as (
     c.bucket,
     c.inserted_at,
     c.characters,
-    coalesce(h.own, 0) as own,
-    case when c.source_ref is not null then coalesce(lag(h.own) over source, 0) else 0 end as previous,
-    case when c.source_ref is not null then coalesce(lead(h.own) over source, 0) else 0 end as next
+    coalesce(o.bits, 0) as own,
+    coalesce(b.previous, 0) as previous,
+    coalesce(b.next, 0) as next
   from candidates c
-  left join (
-    select h.id, bit_or(h.bit) as own
-    from hits h
-    group by h.id
-  ) h on h.id = c.id
-  window source as (partition by c.source_ref, c.language order by c.inserted_at, c.id)
+  left join own o on o.id = c.id
+  left join beside b on b.id = c.id
 ),
 scored as materialized (
   select
@@ -129,7 +154,13 @@ attached as materialized (
       'gi'
     ) as line
   from walk w
-  join memstore.memories m on m.id = w.attached
+  -- LIMIT keeps a small store from being read whole for these few rows.
+  cross join lateral (
+    select m.*
+    from memstore.memories m
+    where m.id = w.attached
+    limit 1
+  ) m
 ),
 counted as (
   select

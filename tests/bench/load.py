@@ -11,7 +11,7 @@ from uuid import UUID
 
 import psycopg
 
-from tests.bench import data
+from tests.bench import data, server
 
 T = TypeVar("T")
 
@@ -53,7 +53,6 @@ def store(conninfo: str, size: int) -> None:
         users(connection, WRITERS)
     memories(conninfo, accounts, LIVE)
     verify(conninfo, size)
-    settle(conninfo)
 
 
 def sized(size: int) -> UUID:
@@ -100,7 +99,6 @@ def claims(conninfo: str, count: int, *, embedded: bool = False) -> None:
             _records(connection, batch)
     account(conninfo, CLAIM_READER, LIVE, embedded=embedded)
     verify(conninfo, count + LIVE, count, 3 * count - sum(_stays_open(number) for number in range(count)))
-    settle(conninfo)
 
 
 def claim(number: int) -> UUID:
@@ -147,25 +145,11 @@ def verify(conninfo: str, memories: int, claims: int = 0, records: int = 0) -> N
         raise RuntimeError(f"loaded {found}, meant {(memories, memories, claims, records)}")
 
 
-def settle(conninfo: str) -> None:
-    """Leave a store as one that has been in use: vacuumed, analysed, in cache, after a checkpoint."""
-    with psycopg.connect(conninfo, autocommit=True) as connection:
-        connection.execute("vacuum (analyze)")
-        connection.execute("checkpoint")
-        # By its indexes, since the pages that a scan of a large table reads don't stay in the buffers.
-        connection.execute("set enable_seqscan = off; set enable_bitmapscan = off; set enable_sort = off")
-        for order in ("id", "user_id", "user_id, inserted_at desc, id desc", "id, bucket, promoted"):
-            live = "where superseded_at is null" if "inserted_at" in order else ""
-            connection.execute(
-                f"select count(m.body) from (select body from memstore.memories {live} order by {order}) m"
-            )
-
-
 def tidy(conninfo: str) -> None:
     """Remove what was written to the accounts to write to."""
     with psycopg.connect(conninfo, autocommit=True) as connection:
         connection.execute("delete from memstore.memories where user_id = any (%s)", [WRITERS])
-    settle(conninfo)
+    server.settle(conninfo)
 
 
 def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:

@@ -75,7 +75,6 @@ class Bench:
             for size in self.size.accounts:
                 load.account(conninfo, load.sized(size), size)
             load.account(conninfo, load.EMBEDDED, load.LIVE, embedded=True)
-            load.settle(conninfo)
 
         return self.server.store("accounts", fill)
 

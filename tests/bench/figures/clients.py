@@ -46,7 +46,7 @@ def peers(bench: Bench) -> Iterator[Row]:
         except ImportError as missing:
             print(f"{name}: left out: {missing}")
             continue
-        ours = _Stand(bench, bench.server.store("beside", lambda _: None), Memstore, embedded)
+        ours = _Stand(bench, bench.server.installed("beside"), Memstore, embedded)
         count = max(20, int(bench.effort.seconds * 100))
         sides = {"memstore, hybrid" if embedded else "memstore": ours, name: theirs}
         # What a round adds it deletes.
