@@ -22,13 +22,13 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from memstore.embedded import EmbeddedServerError
 from tests.bench import plot, server
 from tests.bench.figures import SIZES, Bench, Figure, clients, governing, recalling, scaling, writing
-from tests.bench.measuring import Row
+from tests.bench.measuring import Effort, Row
 
 FIGURES: dict[str, Figure] = {
     figure.__name__: figure
@@ -64,11 +64,15 @@ def main() -> int:
     parser.add_argument("--data-dir", type=Path, help="keep the server's data there, and use what is there")
     parser.add_argument("--json", type=Path, help="where the table goes too")
     parser.add_argument("--plot", type=Path, help="where the times against the size of the store go")
+    parser.add_argument("--rounds", type=int, help="rounds of each figure")
+    parser.add_argument("--seconds", type=float, help="seconds of each of its things in a round")
     options = parser.parse_args()
     if options.only == list(FIGURES):
         options.json = options.json or HERE / f"{options.size}.json"
         options.plot = options.plot or HERE / f"{options.size}.svg"
     size = SIZES[options.size]
+    effort = Effort(options.rounds or size.effort.rounds, options.seconds or size.effort.seconds)
+    size = replace(size, effort=effort)
     rows: list[Row] = []
     try:
         with (
@@ -82,8 +86,8 @@ def main() -> int:
                 "settings": measured.settings,
                 "file_system": server.filesystem(place),
                 "machine": f"{os.cpu_count()} processors, {platform.machine()}",
-                "rounds": size.effort.rounds,
-                "seconds": size.effort.seconds,
+                "rounds": effort.rounds,
+                "seconds": effort.seconds,
             }
             print(*(f"{name}: {value}" for name, value in about.items()), sep="\n", end="\n\n")
             print(LINE.format(*HEADINGS))

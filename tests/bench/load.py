@@ -95,7 +95,7 @@ def claims(conninfo: str, count: int, *, embedded: bool = False) -> None:
                     line += ["english", f"sys:{number}", "glass", "2026-01-01", "candidate", _EVIDENCE]
                     line += [data.array(data.vector(body)), data.MODEL] if embedded else [r"\N", r"\N"]
                     copy.write("\t".join(line) + "\n")
-        for batch in _batches(range(count), _BATCH):
+        for batch in _batches(range(count), _BATCH // 5):
             _records(connection, batch)
     account(conninfo, CLAIM_READER, LIVE, embedded=embedded)
     verify(conninfo, count + LIVE, count, 3 * count - sum(_stays_open(number) for number in range(count)))

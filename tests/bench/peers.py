@@ -35,6 +35,9 @@ class Memories(Protocol):
     def search(self, account: str, turn: str) -> int:
         """Look for what fits a turn; return how many were found."""
 
+    def list(self, account: str) -> int:
+        """Read as many without a turn; return how many there were."""
+
     def delete(self, account: str, key: str) -> None:
         """Delete one memory."""
 
@@ -63,6 +66,9 @@ class Memstore:
 
     def search(self, account: str, turn: str) -> int:
         return len(self._store.recall(account, turn, **self._embedding(turn)).memories)
+
+    def list(self, account: str) -> int:
+        return len(self._store.list_memories(account, page_size=FOUND))
 
     def delete(self, account: str, key: str) -> None:
         self._store.delete_memory(account, key)
@@ -99,6 +105,9 @@ class LangGraph:
 
     def search(self, account: str, turn: str) -> int:
         return len(self._store.search(("memories", account), query=turn, limit=FOUND))
+
+    def list(self, account: str) -> int:
+        return len(self._store.search(("memories", account), limit=FOUND))
 
     def delete(self, account: str, key: str) -> None:
         self._store.delete(("memories", account), key)
@@ -151,6 +160,9 @@ class Mem0:
 
     def search(self, account: str, turn: str) -> int:
         return len(self._memory.search(turn, filters={"user_id": account}, top_k=FOUND)["results"])
+
+    def list(self, account: str) -> int:
+        return len(self._memory.get_all(filters={"user_id": account}, top_k=FOUND)["results"])
 
     def delete(self, account: str, key: str) -> None:
         self._memory.delete(key)

@@ -16,7 +16,7 @@ from tests.bench.measuring import Row, Target
 from tests.bench.peers import FOUND, PEERS, Embed, Memories, Memstore
 
 _FASTER = Target(1)
-_ACTIONS = ("add", "search", "delete")
+_ACTIONS = ("add", "search", "list", "delete")
 
 
 def client(bench: Bench) -> Iterator[Row]:
@@ -36,7 +36,7 @@ def client(bench: Bench) -> Iterator[Row]:
 
 
 def peers(bench: Bench) -> Iterator[Row]:
-    """Add, search and delete, one memory a call, in stores that hold the same memories."""
+    """Add, search, list and delete, a call at a time, in stores that hold the same memories."""
     for name, (peer, embedded) in PEERS.items():
         if embedded and not bench.server.pgvector:
             print(f"{name}: left out: the server has no pgvector")
@@ -108,13 +108,22 @@ class _Stand:
         return f"{side}: search, finds {found:.1f} of {FOUND}"
 
     def operation(self, action: str) -> Callable[[], object]:
-        return {"add": self._add, "search": self._search, "delete": self._delete}[action]
+        actions: dict[str, Callable[[], object]] = {
+            "add": self._add,
+            "search": self._search,
+            "list": self._list,
+            "delete": self._delete,
+        }
+        return actions[action]
 
     def _add(self) -> None:
         self._keys.append(self._memories.add(self._writer, next(self._bodies)))
 
     def _search(self) -> int:
         return self._memories.search(next(self._accounts), next(self._turns))
+
+    def _list(self) -> int:
+        return self._memories.list(next(self._accounts))
 
     def _delete(self) -> None:
         self._memories.delete(self._writer, self._keys.pop())

@@ -18,11 +18,15 @@ BARE = "INSERT into a bare copy"
 
 _BATCH = 1000
 
-# The table's columns, generated ones too, and its indexes; no check, trigger or foreign key.
+# The table's rows, its columns, generated ones too, and its indexes; no check, trigger or foreign key.
 _BARE_COPY = """
 drop table if exists public.bare;
 create table public.bare (like memstore.memories including defaults including generated including storage
-  including indexes)
+  including indexes);
+insert into public.bare (id, user_id, bucket, body, source_ref, language, inserted_at, updated_at)
+select m.id, m.user_id, m.bucket, m.body, m.source_ref, m.language, m.inserted_at, m.updated_at
+from memstore.memories m;
+vacuum (analyze) public.bare
 """
 _INTO = "insert into {} (user_id, bucket, body, language) values (:{}, 'user', :body, 'english')"
 
@@ -114,4 +118,5 @@ def _by_client(script: Callable[[str], str]) -> str:
 
 def _make_bare_copy(conninfo: str) -> None:
     with psycopg.connect(conninfo, autocommit=True) as connection:
-        connection.execute(_BARE_COPY)
+        for statement in _BARE_COPY.split(";"):
+            connection.execute(statement)
