@@ -186,8 +186,8 @@ class Pgbench:
         def leg() -> float:
             nonlocal transactions
             if not transactions:
-                estimate = statistics.median(run(20))
-                transactions = min(max(int(self._effort.seconds / estimate), 20), 100_000)
+                estimate = statistics.median(run(5))
+                transactions = min(max(int(self._effort.seconds / estimate), 5), 100_000)
             taken = run(transactions)
             return statistics.fmean(taken) if mean else statistics.median(taken)
 
