@@ -10,6 +10,7 @@ import statistics
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,9 @@ from tests.bench.server import Server
 Leg = Callable[[], float]
 """Does one thing many times and returns how long one took, in seconds."""
 
-_WARM_UP = 0.1  # of a leg: the share of its operations, its first, that isn't counted
+# Transactions of a new connection that aren't counted: the first compile the functions, and PostgreSQL plans
+# five times before it keeps a plan.
+_WARM_UP = 10
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class Effort:
                 before = time.perf_counter()
                 operation()
                 taken.append(time.perf_counter() - before)
-            return statistics.median(taken[int(len(taken) * _WARM_UP) :])
+            return statistics.median(taken)
 
         return leg
 
@@ -165,13 +168,13 @@ class Pgbench:
             settings: the server's, for these connections, as in PGOPTIONS.
             mean: the mean counts, as it does for throughput, and not the median.
         """
-        transactions = 0
+        counted = uncounted = 0
 
-        def run(count: int) -> list[float]:
+        def run(count: int, skipped: int) -> list[float]:
             with tempfile.TemporaryDirectory(prefix="memstore-bench-") as folder:
                 command = [str(self._server.binaries / "pgbench"), "--no-vacuum", "--protocol=prepared"]
                 command += [f"--client={clients}", f"--jobs={min(clients, os.cpu_count() or 1)}"]
-                command += [f"--transactions={count}", "--log", f"--log-prefix={folder}/log"]
+                command += [f"--transactions={skipped + count}", "--log", f"--log-prefix={folder}/log"]
                 for number, script in enumerate(scripts):
                     Path(folder, f"{number}.sql").write_text(script, encoding="utf-8")
                     command.append(f"--file={folder}/{number}.sql")
@@ -181,14 +184,14 @@ class Pgbench:
                 result = subprocess.run(command, capture_output=True, text=True, env=environment)
                 if result.returncode:
                     raise RuntimeError(result.stderr)
-                return list(_logged(Path(folder).glob("log*"), int(count * _WARM_UP)))
+                return list(_logged(Path(folder).glob("log*"), skipped))
 
         def leg() -> float:
-            nonlocal transactions
-            if not transactions:
-                estimate = statistics.median(run(5))
-                transactions = min(max(int(self._effort.seconds / estimate), 5), 100_000)
-            taken = run(transactions)
+            nonlocal counted, uncounted
+            if not counted:
+                possible = int(self._effort.seconds / min(run(5, 0)))
+                counted, uncounted = max(possible, 5), max(min(possible, _WARM_UP), 1)
+            taken = run(counted, uncounted)
             return statistics.fmean(taken) if mean else statistics.median(taken)
 
         return leg
@@ -196,8 +199,10 @@ class Pgbench:
 
 def _logged(logs: Iterable[Path], skipped: int) -> Iterable[float]:
     """The seconds of each transaction, without the first so many of each client."""
+    seen: Counter[str] = Counter()
     for log in logs:
         for line in log.read_text(encoding="ascii").splitlines():
-            _, number, microseconds, *_ = line.split()
-            if int(number) > skipped:
+            client, _, microseconds, *_ = line.split()
+            seen[client] += 1
+            if seen[client] > skipped:
                 yield int(microseconds) / 1e6
