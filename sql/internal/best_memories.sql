@@ -39,7 +39,7 @@ begin
       count(*) filter (where s.eligible),
       case when v_hybrid then count(*) - count(s.semantic_score) else 0 end
     into ids, eligible, unembedded
-    from memstore.score_memories(actor, query, embedding, embedding_model) s;
+    from memstore.score_memories(actor, query, case when v_hybrid then embedding end, embedding_model) s;
     return;
   end if;
 

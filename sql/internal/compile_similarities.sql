@@ -37,7 +37,8 @@ end
 $$;
   c_pgvector constant text := $$  if to_regtype(%1$L) is not null then
     return query
-    select m.id, 1 - (m.embedding::%2$I.vector operator(%2$I.<=>) similarities.embedding::%2$I.vector)
+    -- A subquery, so that the turn's is cast once.
+    select m.id, 1 - (m.embedding::%2$I.vector operator(%2$I.<=>) (select similarities.embedding::%2$I.vector))
     from memstore.memories m
     where m.id = any (similarities.ids)
     and m.embedding_model = memstore.trim_text(similarities.embedding_model)

@@ -1,6 +1,7 @@
 -- The scores of rank_memories: of each memory of the account; or, by its words alone, read from the operator's indexes,
 -- of those that have any (match_memories). The account's other memories then score 0, and of them the bucket user alone
 -- is eligible.
+--   embedding, embedding_model: usable ones (embedding_is_usable), or NULL
 --   languages, counts: as of match_memories
 create or replace function memstore.score_memories(
   actor uuid,
@@ -24,7 +25,7 @@ stable
 security invoker
 as $$
 declare
-  v_hybrid boolean := memstore.embedding_is_usable(embedding, embedding_model);
+  v_hybrid boolean := embedding is not null;
   v_settings memstore.settings;
 begin
   select s.*

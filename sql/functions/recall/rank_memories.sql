@@ -56,7 +56,15 @@ begin
 
   return query
   select memstore.to_memory(m), s.score, s.lexical_score, s.semantic_score, s.eligible
-  from memstore.score_memories(actor, query, rank_memories.embedding, rank_memories.embedding_model) s
+  from memstore.score_memories(
+    actor,
+    query,
+    case
+      when memstore.embedding_is_usable(rank_memories.embedding, rank_memories.embedding_model)
+      then rank_memories.embedding
+    end,
+    rank_memories.embedding_model
+  ) s
   join memstore.memories m on m.id = s.id
   order by s.score desc, s.inserted_at desc, s.id;
 end
