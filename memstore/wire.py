@@ -9,7 +9,7 @@ import logging
 import operator
 import re
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
 from functools import cache, partial
@@ -227,13 +227,21 @@ def _boolean(name: str, value: object) -> str:
 def _integer(name: str, value: object) -> str:
     if not hasattr(value, "__index__"):
         raise _wrong_type(name, "an int", value)
-    return str(operator.index(value))
+    try:
+        return str(operator.index(value))
+    except ValueError:
+        pass
+    raise _unsendable(name, "has more digits than Python writes")
 
 
 def _number(name: str, value: object) -> str:
     if not isinstance(value, SupportsFloat):
         raise _wrong_type(name, "a number", value)
-    return str(float(value))
+    try:
+        return str(float(value))
+    except (TypeError, ValueError, OverflowError):  # such as of an array
+        pass
+    raise _unsendable(name, "is no number that a float holds")
 
 
 def _date(name: str, value: object) -> str:
@@ -251,12 +259,13 @@ def _moment(name: str, value: object) -> str:
 
 
 def _vector(name: str, value: object) -> str:
-    if not isinstance(value, Iterable):
+    # Of bytes the items are numbers, but not those that were meant.
+    if not isinstance(value, Iterable) or isinstance(value, bytes | bytearray | Mapping | Set):
         raise _wrong_type(name, "numbers", value)
     try:
         # As a real holds it: what is too large becomes infinite, which the database refuses by name.
         return f"{{{','.join(map(repr, array('f', iter(value))))}}}"
-    except (TypeError, OverflowError):
+    except (TypeError, ValueError, OverflowError):
         pass
     raise TypeError(f"{name} must be numbers")
 
@@ -264,7 +273,8 @@ def _vector(name: str, value: object) -> str:
 def _json(name: str, value: object) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
-    except ValueError:  # a number that JSON has no word for, or a circle
+    # A number that JSON or a float has no word for; a circle; more levels than Python follows.
+    except (ValueError, OverflowError, RecursionError):
         text = None
     if text is None:
         raise _unsendable(name, "can't be written as JSON")

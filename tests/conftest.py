@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
@@ -18,6 +19,7 @@ from pytest_postgresql import factories
 
 from memstore import embedded, schema
 from tests.databases import dump, empty_database
+from tests.sql.support import SECRET
 
 # What PostgreSQL itself logs, which the private server lowers, so that tests can look at the log.
 _SETTINGS = {
@@ -137,3 +139,16 @@ def account(db: psycopg.Connection) -> UUID:
     assert row is not None
     account: UUID = row[0]
     return account
+
+
+@pytest.fixture
+def unlogged(server: Server, caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """What is logged meanwhile, by the client and by the server, must not have ``SECRET``."""
+    caplog.set_level(logging.DEBUG, "memstore")
+    before = server.log.stat().st_size if server.log else 0
+    yield
+    assert SECRET not in caplog.text
+    if server.log:
+        with server.log.open("rb") as log:
+            log.seek(before)
+            assert SECRET.encode() not in log.read()

@@ -79,7 +79,7 @@ AsOf = Annotated[
     typer.Option(metavar="DATE", formats=["%Y-%m-%d"], help="For which day it holds; today if left out."),
 ]
 Entity = Annotated[str | None, typer.Option(metavar="NAME", help="What it is about.")]
-Limit = Annotated[int | None, typer.Option(metavar="NUMBER", min=1, help="So many at most.")]
+Limit = Annotated[int | None, typer.Option(metavar="NUMBER", min=1, max=sys.maxsize, help="So many at most.")]
 NewId = Annotated[str | None, typer.Option("--id", metavar="UUID", help="Its id: makes a retry safe.")]
 
 
@@ -131,6 +131,8 @@ def command(
         def run(ctx: typer.Context, **arguments: Any) -> None:
             from memstore.cli.session import Session
 
+            if ctx.args:
+                raise UsageError("there are too many arguments; a text of several words goes in quotes")
             own = [arguments.pop(shared.name) for shared in _SHARED]
             with Session(*(mine or before for mine, before in zip(own, ctx.obj, strict=True))) as session:
                 function(session, **arguments)  # type: ignore[call-arg]
@@ -141,8 +143,13 @@ def command(
         run.__signature__ = signature  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
         shown = "".join(f"\n  {example}" for example in examples)
+        # Allowed, so that click doesn't show them: they may be words of a text.
+        context_settings = {"allow_extra_args": True, **settings.pop("context_settings", {})}
         app.command(
-            name or function.__name__, help=f"{inspect.getdoc(function)}\n\n\b\nExamples:{shown}", **settings
+            name or function.__name__,
+            help=f"{inspect.getdoc(function)}\n\n\b\nExamples:{shown}",
+            context_settings=context_settings,
+            **settings,
         )(run)
         return function
 
@@ -209,7 +216,7 @@ def _piece(given: str) -> Evidence:
         try:
             piece: Evidence = json.loads(given)
             return piece
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
         raise UsageError("--evidence: what begins with { has to be a JSON object")
     kind, colon, rest = given.partition(":")

@@ -37,7 +37,7 @@ def _own(named: str) -> Embedder:
     sys.path.insert(0, "")  # where the user is, as for python -m
     try:
         found = getattr(import_module(module), variable)
-    except (ImportError, AttributeError, ValueError) as error:
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
         raise UsageError(f"{named}: {error}") from None
     if not isinstance(found, Embedder):
         raise UsageError(f"{named} is no memstore.Embedder")

@@ -86,7 +86,10 @@ class Commands(TyperGroup):
 def _tell_any(error: Exception) -> int:
     # What typer says of a command line; it has no public class for that.
     if hasattr(error, "format_message"):
-        complain(error.format_message())
+        if any(map(str.isspace, getattr(error, "option_name", ""))):  # a text that was taken for an option
+            complain("There is no such option; a text that begins with - goes behind --.")
+        else:
+            complain(error.format_message())
         return USAGE
     try:
         import psycopg

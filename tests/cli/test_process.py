@@ -25,6 +25,10 @@ def test_all_broken_rules_are_told_and_never_the_body(run: Run) -> None:
     assert complaints(run("remember", f"{PRIVATE}\0", code=1)) == [
         "body holds a NUL character, which PostgreSQL can't store."
     ]
+    too_many = "there are too many arguments; a text of several words goes in quotes"
+    assert complaints(run("remember", "some", PRIVATE, code=2)) == [too_many]
+    option = "There is no such option; a text that begins with - goes behind --."
+    assert complaints(run("remember", f"--{PRIVATE}", code=2)) == [option]
     id = remember(run, "one")
     assert "is taken" in run("remember", PRIVATE, "--id", id, code=1).stderr
 
