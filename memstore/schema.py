@@ -34,6 +34,7 @@ _PINNED = {
     "standard_conforming_strings": "on",
     "datestyle": "ISO",
     "timezone": "UTC",
+    "quote_all_identifiers": "off",
 }
 _PIN = "select pg_catalog.current_setting(%s), pg_catalog.set_config(%s, %s, true)"
 

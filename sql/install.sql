@@ -15,6 +15,7 @@ set local standard_conforming_strings = on;
 set local search_path = pg_catalog, pg_temp;
 set local datestyle = 'ISO';
 set local timezone = 'UTC';
+set local quote_all_identifiers = off;
 do 'begin perform pg_catalog.pg_advisory_xact_lock(7310603183541); end';
 create schema if not exists memstore;
 \ir lock.sql

@@ -456,7 +456,8 @@ def written(db: Db, account: UUID, count: int, **values: Any) -> list[Memory]:
 
 def test_memories_to_embed_pages(db: Db, account: UUID) -> None:
     store = Store(db)
-    ids = sorted(memory.id for memory in written(db, account, 5))
+    smallest = store.insert_memory(account, "Number 0.", id=UUID(int=0)).id
+    ids = [smallest, *sorted(memory.id for memory in written(db, account, 4))]
     page = store.memories_to_embed(MODEL, page_size=2)
     assert [memory.id for memory in page] == ids[:2]
     assert [memory.id for memory in store.memories_to_embed(MODEL, after=page[-1].id)] == ids[2:]

@@ -441,19 +441,10 @@ class TestNamesakes:
     @pytest.mark.parametrize(
         "setting",
         [
+            # The others are in test_settings.
             "standard_conforming_strings = off",
-            "datestyle = 'German'",
-            "datestyle = 'Postgres, DMY'",
-            "timezone = 'Asia/Kolkata'",
-            "intervalstyle = 'sql_standard'",
-            "bytea_output = 'escape'",
-            "array_nulls = off",
-            "transform_null_equals = on",
-            "extra_float_digits = -15",
             "client_encoding = 'LATIN1'",
-            "quote_all_identifiers = on",
             "default_transaction_isolation = 'serializable'",
-            "check_function_bodies = off",
         ],
     )
     def test_settings_of_a_session(self, setting: str, db: psycopg.Connection, connect: Connect) -> None:

@@ -17,6 +17,10 @@ language sql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+-- Definitions read the same in every session.
+set quote_all_identifiers = off
+set datestyle = 'ISO'
+set timezone = 'UTC'
 as $$
   select r.name, r.field, r.definition, r.message
   from memstore.rules r

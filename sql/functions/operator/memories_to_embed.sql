@@ -44,7 +44,9 @@ begin
   where m.superseded_at is null
   and not m.promoted
   and m.embedding_model is distinct from memstore.trim_text(memories_to_embed.embedding_model)
-  and m.id > coalesce(memories_to_embed.after, '00000000-0000-0000-0000-000000000000')
+  -- The smallest id of all is one, too.
+  and m.id >= coalesce(memories_to_embed.after, '00000000-0000-0000-0000-000000000000')
+  and m.id is distinct from memories_to_embed.after
   order by m.id
   limit coalesce(memories_to_embed.page_size, 1000);
 end
