@@ -139,10 +139,15 @@ CASES = {
     "refutations": "update memory_admissions set memory_id = {c5} where role = 'refutation'",
     "claim_statuses": "update claim_statuses set status = 'rejected' where memory_id = {c2}",
     "open_challenges": "update open_challenges set effective = not effective",
+    "challenge_limit": "insert into memory_admissions (memory_id, user_id, role, ground)"
+    " select {c2}, {1}, 'challenge', 'No.' from generate_series(1, 201);"
+    " insert into open_challenges (challenge_id, memory_id, user_id, inserted_at, evidenced)"
+    " select id, memory_id, user_id, inserted_at, false from memory_admissions where user_id = {1}",
     "claim_counter": "update claim_counter set admitted = admitted + 1",
     "admitted_claims": "update admitted_claims set user_id = {2}",
     "claim_languages": "update claim_languages set claims = claims + 1",
     "claim_words": "update claim_words set claims = claims + 1",
+    "guards": "alter table memories disable trigger memories_count_insert",
 }
 
 # What cannot be broken alone.
@@ -199,6 +204,38 @@ BESIDES = {
         "update memories set superseded_by_id = {c2} where id = {a2}",
         {"chain_borders"},
     ),
+    "a foreign key that is off": ("alter table memory_admissions disable trigger all", {"guards"}),
+    "a constraint that was never checked": (
+        "alter table users add constraint x check (id is not null) not valid",
+        {"guards"},
+    ),
+    "no row-level security": ("alter table memories disable row level security", {"guards"}),
+    "too many of a batch": (
+        "update users set live_memories = -1 where id = {2}",
+        {"live_memories", "users_rules"},
+    ),
+    "a column of a claim without a value": (
+        "update memories set tier = null where id = {c1}",
+        {"memories_rules"},
+    ),
+    "blank evidence": (
+        "update memories set evidence_refs = jsonb_set(evidence_refs, array['0', 'ref'], '\" \"')"
+        " where id = {c1}",
+        {"memories_rules"},
+    ),
+    "an embedding of nothing": (
+        "update memories set embedding = '{0,0}' where id = {b1}",
+        {"memories_rules"},
+    ),
+    "an embedding without a model": (
+        "update memories set embedding_model = null where id = {b1}",
+        {"memories_rules"},
+    ),
+    "a fork of times": (
+        "update memories set superseded_at = inserted_at - interval '1 hour' where id = {a2}",
+        {"memories_rules", "chain_order"},
+    ),
+    "an erased steward": ("update users set steward = true where erased_at is not null", {"users_rules"}),
     "no counter": ("delete from claim_counter", {"single_rows"}),
     "no settings": ("delete from settings", {"single_rows"}),
     "a status of nothing": (

@@ -36,12 +36,14 @@ Invariants
   refutations        a refutation names a challenge of the same claim
   claim_statuses     the statuses that are kept are those that the records give
   open_challenges    the open challenges that are kept are those of the records, and those suspend that should
+  challenge_limit    no account has more open challenges than it may
   claim_counter      the count of admitted claims is that of the records
   admitted_claims    what system recall reads are the live claims whose status is admitted
   claim_languages    the counts of their languages are theirs
   claim_words        the counts of their words are theirs
+  guards             triggers and row-level security are on, constraints and indexes valid
 Returns
-  of each invariant its name, the number of violations, and the id of one
+  of each invariant its name, the number of violations, and the id of one (of a guard its name)
 Errors
   none
 */
@@ -297,6 +299,12 @@ begin
     or o.effective <> exists (select from effective e where e.id = o.challenge_id)
 
     union all
+    select 'challenge_limit', c.user_id::text
+    from challenges c
+    group by c.user_id
+    having count(*) > memstore.maximum_open_challenges()
+
+    union all
     select 'claim_counter', 'claim_counter'
     from memstore.claim_counter c
     where c.admitted <> (select count(*) from verdicts v where v.verdict = 'admitted')
@@ -329,6 +337,22 @@ begin
       group by a.language, w.lexeme
     ) a on a.language = k.language and a.lexeme = k.lexeme
     where k.claims is distinct from a.claims
+
+    union all
+    select 'guards', g.name
+    from (
+      select t.tgname::text, t.tgrelid, t.tgenabled = 'O' from pg_trigger t
+      union all
+      select c.conname::text, c.conrelid, c.convalidated from pg_constraint c
+      union all
+      select x.indexrelid::regclass::text, x.indrelid, x.indisvalid from pg_index x
+      union all
+      select 'row-level security of ' || c.relname, c.oid, c.relrowsecurity
+      from pg_class c
+      where c.relname in ('users', 'memories', 'memory_admissions', 'admitted_claims', 'claim_words')
+    ) g (name, relation, holds)
+    join pg_class c on c.oid = g.relation and c.relnamespace = 'memstore'::regnamespace
+    where not g.holds
   )
   select i.name, count(b.id), min(b.id)
   from unnest(array[
@@ -336,7 +360,8 @@ begin
     'claim_counter_rules', 'deployment_rules', 'single_rows', 'live_memories', 'erased_accounts', 'owners',
     'chain_targets', 'chain_times', 'chain_order', 'chain_loops', 'chain_borders', 'search_vectors', 'tombstones',
     'model_names', 'model_dimensions', 'record_targets', 'record_authors', 'record_slugs', 'refutations',
-    'claim_statuses', 'open_challenges', 'claim_counter', 'admitted_claims', 'claim_languages', 'claim_words'
+    'claim_statuses', 'open_challenges', 'challenge_limit', 'claim_counter', 'admitted_claims', 'claim_languages',
+    'claim_words', 'guards'
   ]) with ordinality i (name, position)
   left join broken b on b.invariant = i.name
   group by i.name, i.position
