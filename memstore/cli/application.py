@@ -134,7 +134,11 @@ def command(
             if ctx.args:
                 raise UsageError("there are too many arguments; a text of several words goes in quotes")
             own = [arguments.pop(shared.name) for shared in _SHARED]
-            with Session(*(mine or before for mine, before in zip(own, ctx.obj, strict=True))) as session:
+            # What is given behind the command's name counts, also where it is empty.
+            given = (
+                before if mine in (None, False) else mine for mine, before in zip(own, ctx.obj, strict=True)
+            )
+            with Session(*given) as session:
                 function(session, **arguments)  # type: ignore[call-arg]
 
         (_, *parameters) = inspect.signature(function).parameters.values()

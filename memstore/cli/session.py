@@ -45,7 +45,8 @@ class Session:
 
     def __init__(self, database_url: str | None, account: str | None, as_json: bool) -> None:
         self.account_given = account is not None
-        self.account = account or os.environ.get("MEMSTORE_ACCOUNT") or DEFAULT_ACCOUNT
+        # An empty name is none: a script's unset variable must not mean the default account.
+        self.account = os.environ.get("MEMSTORE_ACCOUNT") or DEFAULT_ACCOUNT if account is None else account
         self.out = Output(as_json)
         self._given_url = database_url
         self._held = ExitStack()
@@ -64,6 +65,8 @@ class Session:
 
     @cached_property
     def _named_url(self) -> str | None:
+        if self._given_url == "":  # such as a script's unset variable
+            raise UsageError("--database-url is empty")
         named = {"--database-url": self._given_url}
         named |= {name: os.environ.get(name) for name in ("MEMSTORE_DATABASE_URL", "DATABASE_URL")}
         for name, url in named.items():
