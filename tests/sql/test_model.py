@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from math import hypot
+from operator import mul
 from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
@@ -31,6 +33,10 @@ bodies = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
 buckets = st.sampled_from(["user", "learned", "system"])
 ids = st.one_of(st.none(), st.none(), st.sampled_from(IDS))
 picks = st.integers(0, 30)
+vectors = st.sampled_from(
+    [None, (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (-1.0, 0.25), (3.0, 1.0), (1.0, 2.0, 3.0)]
+)
+models = st.sampled_from(["m", "m", "n"])
 
 
 @dataclass
@@ -46,11 +52,22 @@ class Row:
     superseded_at: datetime | None = None
     target: UUID | None = None
     promoted: bool = False
+    embedding: tuple[str, tuple[float, ...]] | None = None
+    """Its model, and its vector."""
 
     @property
     def claim(self) -> bool:
         """Whether records may be about it."""
         return self.bucket == "system" and not self.promoted
+
+
+def likeness(row: Row, turn: tuple[float, ...] | None) -> float | None:
+    """The cosine of a row's embedding and a turn's, where both are of the model m."""
+    if turn is None or row.embedding is None or row.embedding[0] != "m" or len(row.embedding[1]) != len(turn):
+        return None
+    vector = row.embedding[1]
+    product: float = sum(map(mul, vector, turn))
+    return product / hypot(*vector) / hypot(*turn)
 
 
 class Machine(RuleBasedStateMachine):
@@ -67,6 +84,8 @@ class Machine(RuleBasedStateMachine):
         self.ceilings: dict[UUID, int] = {}
         self.memories: dict[UUID, Row] = {}
         self.records: list[model.Record] = []
+        self.shared = False
+        self.db.execute("select memstore.configure(system_recall_enabled => false)")
         for name in NAMES:
             self.insert(name, WORDS[0], "learned", None)
             self.insert(name, WORDS[1], "system", None)
@@ -239,6 +258,63 @@ class Machine(RuleBasedStateMachine):
         elif told and target:
             self.replace(account, target, self.add(told[0], "today" if target.bucket == "system" else None))
 
+    @rule(name=names, number=picks, same=st.booleans())
+    def correct_again(self, name: str, number: int, same: bool) -> None:
+        account = self.account(name)
+        dead = [r for r in self.listed(account) if r.target and self.memories[r.target].user == account]
+        if not dead:
+            return
+        target = dead[number % len(dead)]
+        assert target.target
+        row = self.memories[target.target]
+        refusal = None if same and not row.promoted else "not_supersedable"
+        if target.bucket == "system" and row.as_of == "given":
+            return
+        more: dict[str, Any] = {"evidence_refs": [EVIDENCE]} if target.bucket == "system" else {}
+        told = self.do(
+            refusal,
+            "supersede_memory",
+            actor=account,
+            target=target.id,
+            body=row.body if same else row.body + " too",
+            bucket=row.bucket,
+            id=row.id,
+            **more,
+        )
+        if told:
+            assert (told[0]["id"], told[0]["inserted_at"]) == (row.id, row.inserted_at)
+
+    @rule(name=names, number=picks, vector=vectors, kind=models)
+    def embed(self, name: str, number: int, vector: tuple[float, ...] | None, kind: str) -> None:
+        account = self.account(name)
+        row = self.memories.get(self.pick(number, account))
+        widths = {
+            len(r.embedding[1]) for r in self.memories.values() if r.embedding and r.embedding[0] == kind
+        }
+        refusal = None
+        if row is None or row.user != account:
+            refusal = "memory_not_found"
+        elif vector and widths - {len(vector)}:
+            if all(r is row or not r.embedding or r.embedding[0] != kind for r in self.memories.values()):
+                return  # whether its own vector counts, the rules don't say
+            refusal = "embedding_dimensions_differ"
+        told = self.do(
+            refusal,
+            "set_embedding",
+            actor=account,
+            id=row.id if row else NOBODY,
+            embedding=list(vector) if vector else None,
+            embedding_model=kind if vector else None,
+        )
+        if told and row:
+            row.embedding = (kind, vector) if vector else None
+            assert told[0]["embedding_model"] == (kind if vector else None)
+
+    @rule(on=st.booleans())
+    def share(self, on: bool) -> None:
+        self.do(None, "configure", system_recall_enabled=on)
+        self.shared = on
+
     def replace(self, account: UUID, target: Row, row: Row) -> None:
         assert row.user == account and row.inserted_at > target.inserted_at
         target.superseded_at, target.target = row.inserted_at, row.id
@@ -372,6 +448,7 @@ class Machine(RuleBasedStateMachine):
         if row is None or not (mine or (row.bucket == "system" and self.is_steward(account))):
             self.do("memory_not_found", "memory_history", actor=account, id=id)
             return
+        mine_all = self.listed(account)
         chain = {row.id}
         while (target := self.memories[row.id].target) is not None:
             chain.add(target)
@@ -381,11 +458,12 @@ class Machine(RuleBasedStateMachine):
         expected = sorted((self.memories[m] for m in chain), key=lambda r: (r.inserted_at, r.id))
         told = call(self.db, "memory_history", actor=account, id=id)
         assert [t["id"] for t in told] == [r.id for r in expected]
-        moment = row.inserted_at
+        moments = sorted({m for r in mine_all for m in (r.inserted_at, r.superseded_at) if m})
+        moment = moments[number % len(moments)] if moments else row.inserted_at
         told = call(self.db, "memories_as_of", actor=account, moment=moment)
         assert [t["id"] for t in told] == [
             r.id
-            for r in self.listed(account)
+            for r in mine_all
             if r.inserted_at <= moment and (r.superseded_at is None or r.superseded_at > moment)
         ]
 
@@ -393,26 +471,47 @@ class Machine(RuleBasedStateMachine):
         mine = [r for r in self.memories.values() if r.user == account]
         return sorted(mine, key=lambda r: (r.inserted_at, r.id), reverse=True)
 
-    @rule(name=names, turn=bodies, count=st.integers(0, 4), characters=st.integers(0, 40))
-    def recall(self, name: str, turn: str, count: int, characters: int) -> None:
-        account = self.account(name)
-        candidates = {
-            r.id: model.Claim(r.id, account, frozenset(r.body.split()), r.inserted_at)
-            for r in self.live(account)
-            if r.bucket != "system"
-        }
-        score = {
-            id: round(s, 6) for id, s in model.lexical(set(turn.split()), list(candidates.values())).items()
-        }
-        eligible = [
-            r for r in self.listed(account) if r.id in score and (r.bucket == "user" or score[r.id] > 0)
+    def candidates(self, found: Iterable[Row], turn: tuple[float, ...] | None) -> list[model.Claim]:
+        """The rows as the plain recall takes them, newest first, with their likeness to a turn of model m."""
+        return [
+            model.Claim(r.id, r.user, frozenset(r.body.split()), r.inserted_at, similarity=likeness(r, turn))
+            for r in sorted(found, key=lambda r: (r.inserted_at, r.id), reverse=True)
         ]
-        eligible.sort(key=lambda r: score[r.id], reverse=True)
+
+    @rule(
+        name=names,
+        turn=bodies,
+        vector=st.sampled_from([None, (1.0, 0.0), (1.0, 0.5)]),
+        count=st.integers(0, 4),
+        characters=st.integers(0, 60),
+    )
+    def recall(
+        self, name: str, turn: str, vector: tuple[float, ...] | None, count: int, characters: int
+    ) -> None:
+        account = self.account(name)
+        words, hybrid = set(turn.split()), vector is not None
+        own = self.candidates((r for r in self.live(account) if r.bucket != "system"), vector)
+        about = model.ranked(words, own, hybrid=hybrid)
+        # A `user` memory is always eligible.
+        always = [c for c in own if self.memories[c.id].bucket == "user"]
+        best = model.ranked(words, own, floors=(-1, 0.3), hybrid=hybrid)
+        eligible = [c for c in best if c in about or c in always]
         left, attached = characters, []
-        for row in eligible[:count]:
-            if len(row.body) <= left:
-                left -= len(row.body)
-                attached.append(str(row.id))
+        for each in eligible[:count]:
+            if len(self.memories[each.id].body) <= left:
+                left -= len(self.memories[each.id].body)
+                attached.append(each)
+        dropped = len(eligible) - len(attached)
+        statuses = self.statuses()
+        admitted = self.candidates(
+            (r for r in self.memories.values() if statuses.get(r.id) == "admitted" and not r.superseded_at),
+            vector,
+        )
+        taken = model.pool(list(model.ranked(words, admitted, hybrid=hybrid)), 40) if self.shared else []
+        lengths = {c.id: len(self.memories[c.id].body) for c in taken}
+        claims = model.noted(taken, lengths, left)[:count]
+
+        embedding = {"embedding": list(vector), "embedding_model": "m"} if vector else {}
         told = call_one(
             self.db,
             "recall",
@@ -420,11 +519,64 @@ class Machine(RuleBasedStateMachine):
             query=turn,
             maximum_attached=count,
             maximum_attached_characters=characters,
+            **embedding,
         )
-        assert [m["id"] for m in told["memories"]] == attached
-        assert (told["dropped"], told["backend"]) == (len(eligible) - len(attached), "lexical")
-        lines = len(attached) + (told["dropped"] > 0)
-        assert len((told["note"] or "").splitlines()) == lines
+        assert [m["id"] for m in told["memories"]] == [str(c.id) for c in [*attached, *claims]]
+        assert [m.get("status") for m in told["memories"]] == [None] * len(attached) + ["admitted"] * len(
+            claims
+        )
+        assert (told["dropped"], told["backend"]) == (dropped, "hybrid" if hybrid else "lexical")
+        assert told["unembedded"] == sum(hybrid and c.similarity is None for c in own)
+        assert len((told["note"] or "").splitlines()) == len(attached) + len(claims) + (dropped > 0)
+        ranked = rows(
+            self.db,
+            "select (memory).id, eligible from memstore.rank_memories(%s, %s, %s::real[], %s)",
+            account,
+            turn,
+            list(vector) if vector else None,
+            "m" if vector else None,
+        )
+        assert [id for id, chosen in ranked if chosen] == [c.id for c in eligible]
+        assert {id for id, _ in ranked} == {c.id for c in own}
+
+    @rule(
+        name=stewards, size=st.integers(1, 4), status=st.sampled_from([None, None, "admitted", "suspended"])
+    )
+    def queue(self, name: str, size: int, status: str | None) -> None:
+        account, statuses = self.account(name), self.statuses()
+        if not self.is_steward(account):
+            self.do("steward_required", "list_claims", actor=account, status=status)
+            return
+        told: list[tuple[Any, ...]] = []
+        page = "select (memory).id, status, open_challenges from memstore.list_claims(%s, %s, %s, %s)"
+        while more := rows(self.db, page, account, status, size, told[-1][0] if told else None):
+            told += more
+            assert len({claim for claim, *_ in told}) == len(told)
+        waiting = [r.memory_id for r in model.open_challenges(self.records)]
+        live = [r for r in self.memories.values() if r.claim and not r.superseded_at]
+        assert told == [
+            (r.id, statuses[r.id], waiting.count(r.id))
+            for r in sorted(live, key=lambda r: (r.inserted_at, r.id))
+            if status in (None, statuses[r.id])
+        ]
+
+    @rule(name=names, number=picks)
+    def argument(self, name: str, number: int) -> None:
+        account, id = self.account(name), self.claims(number)
+        claim = id in self.memories and self.memories[id].claim
+        status = call_one(self.db, "memory_status", actor=account, memory_id=id)["memory_status"]
+        assert status == self.statuses().get(id)
+        refusal = None if claim else "record_target_not_found"
+        told = self.do(refusal, "list_records", actor=account, memory_id=id)
+        if told is not None:
+            assert told == sorted(told, key=lambda t: (t["inserted_at"], t["id"]))
+            assert sorted(
+                str((t["user_id"], t["role"], t["verdict"], t["challenge_id"])) for t in told
+            ) == sorted(
+                str((r.user_id, r.role, r.verdict, r.challenge_id)) for r in self.records if r.memory_id == id
+            )
+            gone = {r["user_id"] for r in told} - set(self.accounts.values())
+            assert all((t["ground"] == "[erased]") == (t["user_id"] in gone) for t in told)
 
     @rule(name=names, size=st.integers(1, 3))
     def pages(self, name: str, size: int) -> None:
@@ -434,6 +586,7 @@ class Machine(RuleBasedStateMachine):
             self.db, "list_memories", actor=account, page_size=size, after=told[-1] if told else None
         ):
             told += [t["id"] for t in page]
+            assert len(set(told)) == len(told)
         assert told == [r.id for r in self.listed(account) if r.superseded_at is None]
 
     @invariant()
@@ -449,7 +602,10 @@ class Machine(RuleBasedStateMachine):
                 r.superseded_at is None and not r.promoted for r in mine
             )
             assert value(self.db, "select memstore.find_user(%s)", name) == account
-        assert value(self.db, "select count(*) from memstore.memories") == len(self.memories)
+        stored = rows(self.db, "select id, embedding_model, embedding from memstore.memories")
+        assert {id: (kind, tuple(vector or ())) for id, kind, vector in stored} == {
+            r.id: r.embedding or (None, ()) for r in self.memories.values()
+        }
         expected = self.statuses()
         assert dict(rows(self.db, "select memory_id, status from memstore.derive_statuses()")) == expected
         kept = dict(rows(self.db, "select memory_id, status from memstore.claim_statuses"))
@@ -476,6 +632,7 @@ def test_everything_at_once(scratch_connection: psycopg.Connection) -> None:
             derandomize=True,
             deadline=None,
             database=None,
+            phases=(Phase.generate,),  # to make a failure smaller takes minutes
             suppress_health_check=list(HealthCheck),
         ),
     )
