@@ -191,3 +191,24 @@ def test_no_index_leads_to_it(db: psycopg.Connection) -> None:
         assert db.execute(query, (MARKER, MARKER + "~")).fetchone() == (0,)
     assert rows(db, "select id from memstore.memories where search_vector @@ %s::tsquery", MARKER) == []
     assert rows(db, "select memory_id from memstore.claim_statuses") == []
+
+
+def test_no_file_has_it_once_they_are_rewritten(db: psycopg.Connection) -> None:
+    """Until then freed space has it, and the index of the claims' words, from which VACUUM takes no key."""
+    leaver, stayer = steward_of(db, MARKER), steward_of(db, "stayer")
+    fill(db, leaver, MARKER, 25)
+    fill(db, stayer, "meadow", 25)
+    db.execute("analyze")
+    files = (
+        "select c.oid::regclass::text from pg_class c,"
+        " lateral pg_read_binary_file(pg_relation_filepath(c.oid)) f (content)"
+        " where c.relfilenode <> 0 and position(convert_to(%s, 'UTF8') in f.content) > 0"
+    )
+    db.execute("checkpoint")
+    before = {name for (name,) in rows(db, files, MARKER)}
+    assert {"memstore.users", "memstore.memories", "memstore.memories_claim_words_idx"} <= before
+    call(db, "delete_user", actor=leaver)
+    db.execute("vacuum full")
+    db.execute("checkpoint")
+    assert rows(db, files, MARKER) == []
+    assert rows(db, files, "meadow") != []

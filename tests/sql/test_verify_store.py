@@ -210,7 +210,7 @@ BESIDES = {
         {"guards"},
     ),
     "no row-level security": ("alter table memories disable row level security", {"guards"}),
-    "too many of a batch": (
+    "a count below 0": (
         "update users set live_memories = -1 where id = {2}",
         {"live_memories", "users_rules"},
     ),
