@@ -26,6 +26,8 @@ security invoker
 as $$
 declare
   v_hybrid boolean := embedding is not null;
+  -- Once, not for each row: it may be long.
+  v_model text := memstore.trim_text(embedding_model);
   v_settings memstore.settings;
 begin
   select s.*
@@ -57,7 +59,7 @@ begin
       round(1e6 * case when s.similarity < 0 then 0 else s.similarity end) / 1e6 as semantic_score
     from lexical l
     left join memstore.similarities(
-      case when v_hybrid then array(select l.id from lexical l) end, embedding, embedding_model
+      case when v_hybrid then array(select l.id from lexical l) end, embedding, v_model
     ) s on s.id = l.id
   ) r;
 end

@@ -329,27 +329,7 @@ def signatures(db: psycopg.Connection) -> list[tuple[str, list[str], list[str], 
 
 def check(db: psycopg.Connection) -> None:
     """What has to hold of a store, whatever was called."""
-    assert not rows(
-        db,
-        "select id from memstore.users u where live_memories <> (select count(*) from memstore.memories m"
-        " where m.user_id = u.id and m.superseded_at is null and not m.promoted)",
-    )
-    assert not rows(
-        db,
-        "select * from memstore.derive_statuses() d left join memstore.claim_statuses s using (memory_id)"
-        " where d.status <> coalesce(s.status, 'candidate')",
-    )
-    assert not rows(
-        db,
-        "select from memstore.memories m join memstore.memories t on t.id = m.superseded_by_id"
-        " where m.user_id <> t.user_id and m.bucket <> 'system' or m.superseded_at is null"
-        " or t.superseded_at <= m.superseded_at",
-    )
-    assert not rows(
-        db,
-        "select from memstore.memories m join memstore.embedding_models e on e.name = m.embedding_model"
-        " where cardinality(m.embedding) <> e.dimensions",
-    )
+    assert rows(db, "select invariant from memstore.verify_store() where violations > 0") == []
 
 
 def test_every_parameter(db: psycopg.Connection) -> None:

@@ -34,7 +34,7 @@ buckets = st.sampled_from(["user", "learned", "system"])
 ids = st.one_of(st.none(), st.none(), st.sampled_from(IDS))
 picks = st.integers(0, 30)
 vectors = st.sampled_from(
-    [None, (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (-1.0, 0.25), (3.0, 1.0), (1.0, 2.0, 3.0)]
+    [None, (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (-1.0, 0.25), (1.0, 4.0), (1.0, 2.0, 3.0)]
 )
 models = st.sampled_from(["m", "m", "n"])
 
@@ -213,10 +213,20 @@ class Machine(RuleBasedStateMachine):
                 if row["id"] not in self.memories:
                     self.add(row, "given" if row["bucket"] == "system" else None)
 
-    @rule(name=names, number=picks, body=bodies, bucket=st.none() | buckets, id=ids)
-    def supersede(self, name: str, number: int, body: str, bucket: str | None, id: UUID | None) -> None:
+    @rule(
+        name=names,
+        number=picks,
+        body=bodies,
+        bucket=st.none() | buckets,
+        id=ids,
+        shared=st.booleans(),
+    )
+    def supersede(
+        self, name: str, number: int, body: str, bucket: str | None, id: UUID | None, shared: bool
+    ) -> None:
         account = self.account(name)
-        target = self.memories.get(self.pick(number, account))
+        chosen = self.claims(number) if shared else self.pick(number, account)
+        target = self.memories.get(chosen)
         steward = self.is_steward(account)
         refusal, replay = None, None
         if (
@@ -246,7 +256,7 @@ class Machine(RuleBasedStateMachine):
             "supersede_memory",
             **{
                 "actor": account,
-                "target": self.pick(number, account),
+                "target": chosen,
                 "body": body,
                 "bucket": bucket,
                 "id": id,
@@ -483,7 +493,8 @@ class Machine(RuleBasedStateMachine):
         turn=bodies,
         vector=st.sampled_from([None, (1.0, 0.0), (1.0, 0.5)]),
         count=st.integers(0, 4),
-        characters=st.integers(0, 60),
+        # Sums of bodies, and less.
+        characters=st.sampled_from([0, 5, 10, 11, 16, 17, 22, 27, 28, 34, 60]),
     )
     def recall(
         self, name: str, turn: str, vector: tuple[float, ...] | None, count: int, characters: int
@@ -530,14 +541,15 @@ class Machine(RuleBasedStateMachine):
         assert len((told["note"] or "").splitlines()) == len(attached) + len(claims) + (dropped > 0)
         ranked = rows(
             self.db,
-            "select (memory).id, eligible from memstore.rank_memories(%s, %s, %s::real[], %s)",
+            "select (memory).id, eligible, score from memstore.rank_memories(%s, %s, %s::real[], %s)",
             account,
             turn,
             list(vector) if vector else None,
             "m" if vector else None,
         )
-        assert [id for id, chosen in ranked if chosen] == [c.id for c in eligible]
-        assert {id for id, _ in ranked} == {c.id for c in own}
+        assert [id for id, chosen, _ in ranked if chosen] == [c.id for c in eligible]
+        assert {id for id, *_ in ranked} == {c.id for c in own}
+        assert all(abs(score - best[c]) < 2e-6 for (_, _, score), c in zip(ranked, best, strict=False))
 
     @rule(
         name=stewards, size=st.integers(1, 4), status=st.sampled_from([None, None, "admitted", "suspended"])

@@ -30,6 +30,9 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  -- Once, not for each row: it may be long.
+  v_model text := memstore.trim_text(memories_to_embed.embedding_model);
 begin
   if memories_to_embed.embedding_model is null then
     perform memstore.refuse('argument_invalid', 'embedding_model');
@@ -43,7 +46,7 @@ begin
   from memstore.memories m
   where m.superseded_at is null
   and not m.promoted
-  and m.embedding_model is distinct from memstore.trim_text(memories_to_embed.embedding_model)
+  and m.embedding_model is distinct from v_model
   -- The smallest id of all is one, too.
   and m.id >= coalesce(memories_to_embed.after, '00000000-0000-0000-0000-000000000000')
   and m.id is distinct from memories_to_embed.after

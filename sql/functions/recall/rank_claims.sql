@@ -52,6 +52,8 @@ as $$
 declare
   v_settings memstore.settings;
   v_hybrid boolean := memstore.embedding_is_usable(embedding, embedding_model);
+  -- Once, not for each row: it may be long.
+  v_model text := memstore.trim_text(rank_claims.embedding_model);
 begin
   perform memstore.require_actor(rank_claims.actor);
   select s.*
@@ -150,11 +152,11 @@ begin
           select m.id
           from memstore.admitted_claims a
           join memstore.memories m on m.id = a.memory_id
-          where m.embedding_model = memstore.trim_text(rank_claims.embedding_model)
+          where m.embedding_model = v_model
         )
       end,
       embedding,
-      embedding_model
+      v_model
     ) s
   ),
   scores as (
