@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import hypot
 from operator import mul
+from random import Random
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -25,6 +26,8 @@ STEWARDS = ("ab", "A")
 WORDS = ("apple", "brick", "cloud")
 CEILING = 5
 NOBODY = UUID(int=0)
+# Characters that a recall may have: sums of bodies, and less.
+ROOMS = (0, 5, 10, 11, 16, 17, 22, 27, 28, 34, 60)
 IDS = tuple(UUID(int=number) for number in range(1, 9))
 
 names = st.sampled_from(NAMES)
@@ -85,6 +88,7 @@ class Machine(RuleBasedStateMachine):
         self.memories: dict[UUID, Row] = {}
         self.records: list[model.Record] = []
         self.shared = False
+        self.steps = 0
         self.db.execute("select memstore.configure(system_recall_enabled => false)")
         for name in NAMES:
             self.insert(name, WORDS[0], "learned", None)
@@ -225,7 +229,8 @@ class Machine(RuleBasedStateMachine):
         self, name: str, number: int, body: str, bucket: str | None, id: UUID | None, shared: bool
     ) -> None:
         account = self.account(name)
-        chosen = self.claims(number) if shared else self.pick(number, account)
+        author = None if self.is_steward(account) or number % 5 == 0 else account
+        chosen = self.claims(number, author) if shared else self.pick(number, account)
         target = self.memories.get(chosen)
         steward = self.is_steward(account)
         refusal, replay = None, None
@@ -337,10 +342,10 @@ class Machine(RuleBasedStateMachine):
                         )
                     )
 
-    @rule(name=names, number=picks, other=picks)
-    def merge(self, name: str, number: int, other: int) -> None:
+    @rule(name=names, number=picks, other=picks, owner=names)
+    def merge(self, name: str, number: int, other: int, owner: str) -> None:
         account = self.account(name)
-        ends = [self.pick(number, account), self.pick(other, account)]
+        ends = [self.pick(number, account), self.pick(other, self.account(owner) if other % 2 else account)]
         found = [self.memories.get(id) for id in ends]
         fine = ends[0] != ends[1] and all(
             r and r.user == account and not r.superseded_at and r.bucket != "system" for r in found
@@ -355,10 +360,18 @@ class Machine(RuleBasedStateMachine):
         if told and found[0]:
             found[0].superseded_at, found[0].target = told[0]["superseded_at"], ends[1]
 
-    @rule(name=names, number=picks)
-    def delete(self, name: str, number: int) -> None:
+    @rule(name=names, number=picks, dead=st.booleans())
+    def delete(self, name: str, number: int, dead: bool) -> None:
         account = self.account(name)
         row = self.memories.get(self.pick(number, account))
+        # One in the middle of a chain.
+        middles = [
+            r
+            for r in self.listed(account)
+            if r.target and any(p.target == r.id for p in self.memories.values())
+        ]
+        if dead and middles:
+            row = middles[number % len(middles)]
         mine = row is not None and row.user == account
         refusal = None if mine else "memory_not_found"
         if self.do(refusal, "delete_memory", actor=account, id=row.id if row else NOBODY) and row:
@@ -401,8 +414,12 @@ class Machine(RuleBasedStateMachine):
                 )
             )
 
-    def claims(self, number: int) -> UUID:
-        found = sorted((r for r in self.memories.values() if r.claim), key=lambda r: (r.inserted_at, r.id))
+    def claims(self, number: int, author: UUID | None = None) -> UUID:
+        """A claim: of odd numbers one with open challenges, where there is one."""
+        found = [r for r in self.memories.values() if r.claim and author in (None, r.user)]
+        waiting = {r.memory_id for r in model.open_challenges(self.records)}
+        challenged = [r for r in found if r.id in waiting and not r.superseded_at] if number % 2 else []
+        found = sorted(challenged or found, key=lambda r: (r.inserted_at, r.id))
         return found[-1 - number % len(found)].id if found and number < 28 else self.pick(number)
 
     @rule(name=stewards, number=picks, verdict=st.sampled_from(["admitted", "admitted", "rejected"]))
@@ -488,15 +505,7 @@ class Machine(RuleBasedStateMachine):
             for r in sorted(found, key=lambda r: (r.inserted_at, r.id), reverse=True)
         ]
 
-    @rule(
-        name=names,
-        turn=bodies,
-        vector=st.sampled_from([None, (1.0, 0.0), (1.0, 0.5)]),
-        count=st.integers(0, 4),
-        # Sums of bodies, and less.
-        characters=st.sampled_from([0, 5, 10, 11, 16, 17, 22, 27, 28, 34, 60]),
-    )
-    def recall(
+    def recalled(
         self, name: str, turn: str, vector: tuple[float, ...] | None, count: int, characters: int
     ) -> None:
         account = self.account(name)
@@ -600,6 +609,16 @@ class Machine(RuleBasedStateMachine):
             told += [t["id"] for t in page]
             assert len(set(told)) == len(told)
         assert told == [r.id for r in self.listed(account) if r.superseded_at is None]
+
+    @invariant()
+    def recalls(self) -> None:
+        """One of many, at each step."""
+        self.steps += 1
+        chance = Random(self.steps)
+        turn = " ".join(chance.sample(WORDS, chance.randint(1, 3)))
+        vector = chance.choice([None, (1.0, 0.0), (1.0, 0.5)])
+        name = chance.choice(sorted(self.accounts))
+        self.recalled(name, turn, vector, chance.randint(0, 4), chance.choice(ROOMS))
 
     @invariant()
     def agree(self) -> None:

@@ -325,6 +325,12 @@ def test_a_note_has_two_claims_at_most_one_of_an_account_after_the_own_memories(
     assert [m.get("status") for m in attached] == [None, "admitted", "admitted"]
 
 
+def test_an_account_alone_has_one_claim_in_a_note(world: Shared) -> None:
+    claims = [world.admit("a", TURN, inserted_at=at(n), updated_at=at(n)) for n in range(8)]
+    assert world.found() == [claims[7], claims[6]]
+    assert world.noted() == [claims[7]]
+
+
 def test_the_note_tells_the_derived_status_and_not_the_claimed_one(world: Shared) -> None:
     claim = world.admit("a", admission="rejected")
     recalled = world.recall()
