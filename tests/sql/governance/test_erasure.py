@@ -186,3 +186,21 @@ def test_no_table_keeps_a_text(db: psycopg.Connection, keys: dict[str, str]) -> 
     db.execute("select memstore.delete_user(%s)", [account])
     assert columns_with(db, marker) == []
     check(db)
+
+
+def test_chains_of_others_go_on_without_the_links_of_an_account_that_leaves(world: World) -> None:
+    steward_of(world.db, "leaver")
+    stayer = steward_of(world.db, "stayer")
+    first = world.claim()
+    second = world.correct(first, "leaver")["id"]
+    third = world.correct(second, "leaver")["id"]
+    last = world.correct(third, "stayer")["id"]
+    erase(world, "leaver")
+    assert rows(
+        world.db,
+        "select id, superseded_by_id, superseded_at is null from memstore.memories"
+        " where id = any (%s) order by inserted_at",
+        [first, second, third, last],
+    ) == [(first, last, False), (last, None, True)]
+    history = call(world.db, "memory_history", actor=stayer, id=last)
+    assert [memory["id"] for memory in history] == [first, last]
