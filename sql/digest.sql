@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'4252f3591216024015c13be7e13c571641fbce1d1d59272bc37336deebcee15b',
+'75df700f761ec1ad1a3477301e218cedede33d64cec77ce35bac2a5bff718777',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

@@ -1162,12 +1162,14 @@ Invariants
   refutations        a refutation names a challenge of the same claim
   claim_statuses     the statuses that are kept are those that the records give
   open_challenges    the open challenges that are kept are those of the records, and those suspend that should
+  challenge_limit    no account has more open challenges than it may
   claim_counter      the count of admitted claims is that of the records
   admitted_claims    what system recall reads are the live claims whose status is admitted
   claim_languages    the counts of their languages are theirs
   claim_words        the counts of their words are theirs
+  guards             triggers and row-level security are on, constraints and indexes valid
 Returns
-  of each invariant its name, the number of violations, and the id of one
+  of each invariant its name, the number of violations, and the id of one (of a guard its name)
 Errors
   none')
 ) p (position, area, name, summary, page);
