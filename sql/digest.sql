@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'75df700f761ec1ad1a3477301e218cedede33d64cec77ce35bac2a5bff718777',
+'bf5a479dc343abb961c6af9d45748b55587a2d6a653c2ae168d43076878d1616',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

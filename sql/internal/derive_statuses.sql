@@ -18,23 +18,10 @@ as $$
     where r.role = 'admission'
     order by r.memory_id, r.inserted_at desc, r.id desc
   ),
-  challenged as (
-    select distinct on (c.user_id, c.memory_id) c.user_id, c.memory_id, c.inserted_at, c.id
-    from memstore.memory_admissions c
-    join verdicts v on v.memory_id = c.memory_id and v.verdict = 'admitted'
-    where c.role = 'challenge'
-    and c.evidence_refs is not null
-    and not exists (select from memstore.memory_admissions r where r.challenge_id = c.id)
-    order by c.user_id, c.memory_id, c.inserted_at, c.id
-  ),
-  queued as (
-    select c.memory_id, row_number() over (partition by c.user_id order by c.inserted_at, c.id) as position
-    from challenged c
-  ),
   suspended as (
-    select distinct q.memory_id
-    from queued q
-    where q.position <= (select ceil(count(*) / 4.0) from verdicts v where v.verdict = 'admitted')
+    select distinct c.memory_id
+    from memstore.derive_challenges() c
+    where c.effective
   )
   select
     m.id,

@@ -94,30 +94,6 @@ begin
     where s.status = 'admitted'
     and m.superseded_at is null
   ),
-  challenges as (
-    select c.id, c.memory_id, c.user_id, c.inserted_at, c.evidence_refs is not null as evidenced
-    from memstore.memory_admissions c
-    where c.role = 'challenge'
-    and not exists (select from memstore.memory_admissions r where r.challenge_id = c.id)
-  ),
-  -- Rule 6: of several by one account against one claim the earliest counts; a quarter of the admitted claims is its
-  -- author's share.
-  counted as (
-    select distinct on (c.user_id, c.memory_id) c.id, c.user_id, c.inserted_at
-    from challenges c
-    join verdicts v on v.memory_id = c.memory_id and v.verdict = 'admitted'
-    where c.evidenced
-    order by c.user_id, c.memory_id, c.inserted_at, c.id
-  ),
-  queued as (
-    select c.id, row_number() over (partition by c.user_id order by c.inserted_at, c.id) as position
-    from counted c
-  ),
-  effective as (
-    select q.id
-    from queued q
-    where q.position <= (select ceil(count(*) / 4.0) from verdicts v where v.verdict = 'admitted')
-  ),
   broken (invariant, id) as (
     select 'users_rules', u.id::text
     from memstore.users u
@@ -291,16 +267,15 @@ begin
     where row(k.memory_id, k.verdict, k.status) is distinct from row(s.memory_id, s.verdict, s.status)
 
     union all
-    select 'open_challenges', coalesce(o.challenge_id, c.id)::text
+    select 'open_challenges', coalesce(o.challenge_id, c.challenge_id)::text
     from memstore.open_challenges o
-    full join challenges c on c.id = o.challenge_id
-    where row(o.challenge_id, o.memory_id, o.user_id, o.inserted_at, o.evidenced)
-      is distinct from row(c.id, c.memory_id, c.user_id, c.inserted_at, c.evidenced)
-    or o.effective <> exists (select from effective e where e.id = o.challenge_id)
+    full join memstore.derive_challenges() c on c.challenge_id = o.challenge_id
+    where row(o.challenge_id, o.memory_id, o.user_id, o.inserted_at, o.evidenced, o.effective) is distinct from
+      row(c.challenge_id, c.memory_id, c.user_id, c.inserted_at, c.evidenced, c.effective)
 
     union all
     select 'challenge_limit', c.user_id::text
-    from challenges c
+    from memstore.derive_challenges() c
     group by c.user_id
     having count(*) > memstore.maximum_open_challenges()
 
