@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,6 +86,17 @@ class Server:
                 connection.execute("create extension vector")
         schema.migrate(conninfo)
         return conninfo
+
+    def index_words(self, conninfo: str) -> bool:
+        """Make the operator's indexes for large accounts, where the server can; tell whether it could."""
+        with psycopg.connect(conninfo) as connection:
+            query = "select from pg_available_extensions where name = 'btree_gin'"
+            if connection.execute(query).fetchone() is None:
+                return False
+        script = schema.sql_dir() / "options" / "large_accounts.sql"
+        subprocess.run([self.binaries / "psql", "-X", "-q", "-d", conninfo, "-f", script], check=True)
+        settle(conninfo)
+        return True
 
 
 def settle(conninfo: str) -> None:

@@ -67,7 +67,7 @@ class Bench:
             f"claims_{count}", lambda conninfo: load.claims(conninfo, count, embedded=self.server.pgvector)
         )
 
-    def accounts(self) -> str:
+    def accounts(self, name: str = "accounts") -> str:
         """The conninfo of the smallest store with accounts of all sizes and one with embeddings in it."""
 
         def fill(conninfo: str) -> None:
@@ -76,7 +76,7 @@ class Bench:
                 load.account(conninfo, load.sized(size), size)
             load.account(conninfo, load.EMBEDDED, load.LIVE, embedded=True)
 
-        return self.server.store("accounts", fill)
+        return self.server.store(name, fill)
 
 
 Figure = Callable[[Bench], Iterator[Row]]
