@@ -1,0 +1,189 @@
+-- Writes the proxy's API, for psql on the proxy; sql/scaling.md has the commands. Run by the operator on the claims
+-- shard, from whose catalog it takes functions, arguments, results and types, so that they can't differ.
+--
+-- accounts.f and claims.f run f on a shard. memstore.f says on which, and passes refusals on as what they were.
+\set ON_ERROR_STOP on
+
+select $$
+begin;
+set local client_min_messages = warning;
+do $do$
+begin
+  if to_regprocedure('proxy.shard_of(uuid)') is null or to_regclass('memstore.users') is not null then
+    raise exception 'This database is no proxy: cluster.sql makes one of an empty database.';
+  end if;
+end
+$do$;
+drop schema if exists memstore, accounts, claims cascade;
+drop view if exists proxy.refusals;
+create schema memstore;
+create schema accounts;
+create schema claims;
+$$;
+
+select format('create view proxy.refusals (name, sqlstate) as values %s;', string_agg(format('(%L, %L)', r.name, r.sqlstate), ', '))
+from memstore.refusals r;
+
+select format(
+  'create type %s as (%s);',
+  c.oid::regclass,
+  string_agg(format('%I %s', a.attname, format_type(a.atttypid, a.atttypmod)), ', ' order by a.attnum)
+)
+from pg_class c
+join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+where c.relnamespace = 'memstore'::regnamespace
+and c.relkind = 'c'
+group by c.oid
+order by c.oid;
+
+with functions as (
+  select
+    p.oid,
+    p.proname,
+    format('(%s) returns %s', pg_get_function_arguments(p.oid), pg_get_function_result(p.oid)) as signature,
+    pg_get_function_identity_arguments(p.oid) as arguments,
+    case p.provolatile when 'v' then 'volatile' else 'stable' end as volatility,
+    (select coalesce(string_agg('$' || n, ', '), '') from generate_series(1, p.pronargs) n) as given,
+    case when p.proretset then 'return query select * from %s.%I(%s);' else 'return %s.%I(%s);' end as call
+  from memstore.api_functions f
+  join pg_proc p on p.oid = f.signature
+),
+calls as (
+  select
+    f.*,
+    format(f.call, 'accounts', f.proname, f.given) as on_account,
+    format(f.call, 'claims', f.proname, f.given) as on_claims
+  from functions f
+),
+placed as (
+  select c.*, p.body
+  from calls c
+  cross join memstore.settings s
+  cross join lateral (
+    select
+      case
+        -- The directory first: it decides whose an external_ref is. A call that got no further is repeated.
+        when c.proname = 'create_user' then 'return accounts.create_user(claims.create_user($1, $2, $3), $2, $3);'
+
+        -- The directory last: until then the account is found, and what was cut short is repeated.
+        when c.proname = 'delete_user' then $$
+  declare
+    v_deleted bigint := 0;
+  begin
+    begin
+      v_deleted := accounts.delete_user($1);
+    exception when sqlstate 'MS001' then
+      null;
+    end;
+    return v_deleted + claims.delete_user($1);
+  end;$$
+
+        -- One of the two planes, by the bucket.
+        when c.proname in ('insert_memory', 'list_memories') then format($$
+  if bucket like '%%system%%' then
+    %s
+  else
+    %s
+  end if;$$, c.on_claims, c.on_account)
+
+        when c.proname = 'insert_memories' then format($$
+  if not memories @? '$[*] ? (@.bucket like_regex "system")' then
+    %s
+  elsif memories @? '$[*] ? (!(@.bucket like_regex "system"))' then
+    raise exception using
+      errcode = 'MS012',
+      message = 'Claims and other memories are on different shards.',
+      hint = 'Insert them by two calls.';
+  else
+    %s
+  end if;$$, c.on_account, c.on_claims)
+
+        -- An id is the account's own, or else a claim's.
+        when c.proname in ('get_memory', 'memory_history', 'set_embedding', 'supersede_memory', 'delete_memory')
+        then format($$
+  begin
+    %s
+  exception when sqlstate 'MS002' or sqlstate 'MS003' then
+    %s
+  end;$$, c.on_account, c.on_claims)
+
+        when c.proname in ('supersede_with', 'memories_as_of', 'rank_memories') then c.on_account
+
+        -- The claims follow the account's memories, in the characters that those leave, before the line of what was
+        -- left out; without their shard the account has its own.
+        when c.proname = 'recall' then format($$
+  declare
+    v_claims record;
+    v_lines text[];
+    v_own integer;
+  begin
+    maximum_attached := coalesce(maximum_attached, %s);
+    maximum_attached_characters := coalesce(maximum_attached_characters, %s);
+    select r.* into memories, dropped, unembedded, backend, note
+    from accounts.recall($1, $2, $3, $4, $5, $6) r;
+    begin
+      select r.memories, r.note into v_claims
+      from claims.recall(
+        $1, $2, $3, $4, $5,
+        $6 - (select coalesce(sum(char_length(m ->> 'body')), 0)::integer from jsonb_array_elements(memories) m)
+      ) r;
+    exception when others then
+      raise warning 'recall goes without claims: %%', sqlstate;
+      return;
+    end;
+    memories := memories || v_claims.memories;
+    v_lines := coalesce(string_to_array(note, E'\n'), '{}');
+    v_own := cardinality(v_lines) - (dropped > 0)::integer;
+    note := nullif(array_to_string(v_lines[:v_own] || v_claims.note || v_lines[v_own + 1:], E'\n'), '');
+  end;$$, s.maximum_attached, s.maximum_attached_characters)
+
+        -- Claims, the directory, and what needs no account.
+        when c.proname in (
+          'record_admission', 'challenge_memory', 'refute_challenge', 'promote_memory', 'memory_status', 'list_records',
+          'list_claims', 'rank_claims', 'find_user', 'schema_version', 'help', 'list_rules', 'memory_violations'
+        ) then c.on_claims
+      end
+  ) p (body)
+)
+select
+  format(
+    E'create function %s.%I%s language plproxy as $plproxy$ cluster %L; run on %s; target memstore.%I; $plproxy$;\n',
+    plane.name, p.proname, p.signature, plane.name, plane.shard, p.proname
+  )
+from placed p
+cross join (values ('accounts', 'proxy.shard_of($1)'), ('claims', '0')) plane (name, shard)
+where strpos(p.body, format('%s.%I(', plane.name, p.proname)) > 0
+union all
+select
+  format(
+    $$
+create function memstore.%1$I%2$s
+language plpgsql
+%3$s
+security definer
+set search_path = pg_catalog, pg_temp
+as $plpgsql$
+declare
+  v_detail text;
+  v_hint text;
+begin
+  %4$s
+exception when others then
+  get stacked diagnostics v_detail = pg_exception_detail, v_hint = pg_exception_hint;
+  perform proxy.pass_on(sqlstate, sqlerrm, v_detail, v_hint);
+end
+$plpgsql$;
+alter function memstore.%1$I(%5$s) owner to memstore_proxy;$$,
+    p.proname, p.signature, p.volatility, p.body, p.arguments
+  )
+from placed p;
+
+select $$
+revoke execute on all functions in schema memstore, accounts, claims from public;
+grant usage on schema memstore, accounts, claims to memstore_proxy;
+grant execute on all functions in schema accounts, claims to memstore_proxy;
+grant select on proxy.refusals to memstore_proxy;
+grant usage on schema memstore to memstore_application;
+grant execute on all functions in schema memstore to memstore_application;
+commit;
+$$;
