@@ -30,9 +30,9 @@ def last_result(db: psycopg.Connection, statements: str) -> list[str]:
 def test_example(page: reference.Page, db: psycopg.Connection) -> None:
     db.execute("set timezone = 'UTC'")
     db.execute(STORE.encode())
-    for role in re.findall(r"create role (\w+)", page.example):
-        db.execute(f"drop role if exists {role}".encode())
     assert last_result(db, page.example) == page.result.split("\n")
+    for role in re.findall(r"create role (\w+)", page.example):
+        db.execute(f"drop owned by {role}; drop role {role}".encode())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -60,9 +60,11 @@ def test_every_error_and_rule(db: psycopg.Connection) -> None:
 
 def test_a_word(db: psycopg.Connection) -> None:
     assert [line.split()[0] for line in help_lines(db, "tombstone") if line.startswith("  ")] == [
+        "export_memories",
         "promote_memory",
         "memories_to_embed",
         "set_maximum_live_memories",
+        "store_statistics",
         "verify_store",
     ]
 

@@ -79,6 +79,10 @@ def work(store: Recorder, role: str) -> None:
     store.rank_claims(actor, "claim")
     store.promote_memory(steward, claim.id, "a-stance", EVIDENCE)
 
+    if hasattr(store.store, "export_account"):
+        assert store.export_account(actor) and list(store.export_memories(actor))
+        assert store.store_statistics()
+
     store.grant_api(role)
     store.revoke_api(role)
     if hasattr(store.store, "verify_store"):
