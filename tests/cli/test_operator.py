@@ -92,6 +92,9 @@ def test_an_application_may_verify_its_calls(run: Run, db: Db, db_url: str) -> N
         assert "ok\tcalls\twrote, recalled, and took back 1 memory\t" in lines
         for command in ("accounts", "settings"):
             assert "permission denied" in invoke(command, "--database-url", url, code=1).stderr
+        change = ("configure", "--account", "newcomer", "maximum_live_memories=1")
+        assert "permission denied" in invoke(*change, "--database-url", url, code=1).stderr
+        assert db.execute("select count(*) from memstore.users").fetchone() == (0,)
     finally:
         db.execute("select memstore.revoke_api(%s)", [role])
         db.execute(f"drop role {role}".encode())

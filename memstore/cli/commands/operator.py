@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memstore.cli.session import Session
 
 
-@command("memstore migrate --database-url postgresql://localhost/memory")
+@command("memstore migrate --database-url postgresql://localhost/agents")
 def migrate(session: "Session") -> None:
     """Install memstore in the database, or bring it up to date."""
     from memstore.schema import migrate
@@ -161,7 +161,8 @@ def configure(
 ) -> None:
     """Change settings; for the database's owner.
 
-    maximum_live_memories is for new accounts; with --account, it is for that account alone.
+    maximum_live_memories is for new accounts; with --account, it is for that account alone, which is made
+    where there is none.
     """
     values = dict(map(_setting, changes))
     if not session.account_given:
@@ -169,9 +170,11 @@ def configure(
         return
     if values.keys() != {"maximum_live_memories"}:
         raise UsageError("of one account, only maximum_live_memories can be set")
-    actor = session.writer()
-    session.store.set_maximum_live_memories(actor, **values)
-    _print_accounts(session, actor)
+    # Together, as for a steward.
+    with session.connection.transaction():
+        account = session.writer()
+        session.store.set_maximum_live_memories(account, **values)
+    _print_accounts(session, account)
 
 
 def _setting(change: str) -> tuple[str, Any]:
