@@ -657,10 +657,9 @@ Arguments
   maximum_attached             integer  memories at most, 0 or more; the setting where left out
   maximum_attached_characters  integer  characters of bodies at most, 0 or more; the setting where left out
 Returns
-  one row: memories (an array of what was attached, best first; claims have a status), dropped (eligible but not attached), unembedded
-  (where the turn has an embedding: candidates without one of its model, compared by words alone), backend (none,
-  lexical, hybrid), and the note to put before the
-  turn, NULL where there is nothing to say
+  one row: memories (an array of what was attached, best first; claims have a status), dropped (eligible but not
+  attached), unembedded (where the turn has an embedding: candidates without one of its model, compared by words
+  alone), backend (none, lexical, hybrid), and the note to put before the turn, NULL where there is nothing to say
 Errors
   actor_unknown; argument_invalid (a bound below 0)'),
     (22, 'Governance of the system bucket', 'challenge_memory', 'says that a claim is wrong.',
