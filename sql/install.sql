@@ -1,6 +1,6 @@
 -- Installs memstore, or brings it up to date, with psql alone:
 --
---   psql -d memory -f sql/install.sql
+--   psql -d agents -f sql/install.sql
 --
 -- It needs no superuser, only the right to create a schema in the database. It runs in one transaction, can be
 -- repeated, and adopts what yoyo or memstore migrate did. The files of the code layer are listed here in the

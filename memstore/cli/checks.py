@@ -37,7 +37,7 @@ def check_database(connection: psycopg.Connection[Any]) -> Iterator[Check]:
     version = connection.info.server_version
     yield _check("server", version >= 150000, _version(version), "Use PostgreSQL 15 or newer.")
     encoding = connection.info.parameter_status("server_encoding") or "unknown"
-    advice = "Create a database with: create database memory encoding 'UTF8' template template0."
+    advice = "Create a database with: create database agents encoding 'UTF8' template template0."
     yield _check("encoding", encoding == "UTF8", encoding, advice)
     try:
         there = installed(connection)

@@ -133,7 +133,7 @@ class Tools:
         include_superseded: Annotated[
             bool, Field(description="Also what was corrected, with what replaced it.")
         ] = False,
-        page_size: Annotated[int, Field(description="How many at most.")] = 50,
+        page_size: Annotated[int, Field(description="How many at most, 1 to 200.")] = 50,
         after: Annotated[str | None, Field(description="What the page before gave as after.")] = None,
     ) -> Memories:
         """List the memories with their ids, newest first, a page at a time.

@@ -1,7 +1,7 @@
 -- For accounts of many thousand live memories: the indexes from which recall then reads the words of a turn, instead
 -- of looking at each of the account's memories. They cost every insert, so they are the operator's choice.
 --
---   psql -d memory -f sql/options/large_accounts.sql
+--   psql -d agents -f sql/options/large_accounts.sql
 --
 -- The owner of the database runs it, also while the store is in use; it needs PostgreSQL's own btree_gin, and can be
 -- repeated. Accounts below 5,000 live memories are read as before. To take it back, drop the two indexes.

@@ -29,6 +29,7 @@
 -- | other keys of the value | none: counted at the end |
 
 \set ON_ERROR_STOP on
+\set QUIET on
 \if :{?dry_run} \else \set dry_run off \endif
 \if :{?account} \else \set account '^memories\\.([^.]+)' \endif
 \if :{?text} \else \set text '' \endif

@@ -25,6 +25,7 @@
 -- | other keys of the payload | none: counted at the end |
 
 \set ON_ERROR_STOP on
+\set QUIET on
 \if :{?dry_run} \else \set dry_run off \endif
 \if :{?model} \else \set model '' \endif
 \if :{?table} \else \set table mem0 \endif
