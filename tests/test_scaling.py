@@ -30,6 +30,8 @@ CHALLENGE = f"(select id from memstore.list_records({STEWARD}, {CLAIM}) where ro
 VECTOR = "'{1,0.5}', 'two-numbers'"
 
 READS = {
+    "export_account": ACTOR,
+    "export_memories": ACTOR,
     "find_user": "'account-1'",
     "get_memory": f"{ACTOR}, {MEMORY}",
     "help": "",
