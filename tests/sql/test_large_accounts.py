@@ -200,7 +200,8 @@ def bounds(memories: int, characters: int) -> dict[str, int]:
 def test_the_indexes_are_read_from_the_threshold_on(db: psycopg.Connection, account: UUID) -> None:
     db.execute("select memstore.set_maximum_live_memories(%s, 10000)", [account])
     db.execute(
-        "insert into memstore.memories (user_id, body) select %s, 'memory ' || n from generate_series(1, %s) n",
+        "insert into memstore.memories (user_id, body) select %s, 'memory ' || n"
+        " from generate_series(1, %s) n",
         [account, THRESHOLD - 1],
     )
     indexed = "select memstore.words_are_indexed(%s)"
