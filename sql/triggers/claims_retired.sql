@@ -1,22 +1,50 @@
--- A claim that is superseded leaves system recall. The update of the counter's row comes first, as for records.
-create or replace function memstore.note_retired_claim()
+-- Claims that are superseded leave system recall: once a statement, so that many of them cost one refresh. The update of
+-- the counter's row comes first, as for records.
+create or replace function memstore.note_retired_claims()
 returns trigger
 language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
+set jit = off
 as $$
+declare
+  v_claims uuid[];
 begin
+  -- Most updates are of others than claims.
+  if not exists (select from new_memories n where n.bucket = 'system') then
+    return null;
+  end if;
+  -- No join: a plan that was made for one row would compare each of many with each.
+  v_claims := array(
+    select n.id
+    from new_memories n
+    where n.bucket = 'system'
+    and not n.promoted
+    and n.superseded_at is not null
+    intersect
+    select o.id
+    from old_memories o
+    where o.superseded_at is null
+  );
+  if v_claims = '{}' then
+    return null;
+  end if;
+
   update memstore.claim_counter set changes = changes + 1;
-  perform memstore.refresh_admitted_claims(array[new.id]);
+  perform memstore.refresh_admitted_claims(v_claims);
   return null;
 end
 $$;
 
-comment on function memstore.note_retired_claim() is 'Trigger: takes a superseded claim out of system recall.';
+comment on function memstore.note_retired_claims() is 'Trigger: takes superseded claims out of system recall.';
 
-create or replace trigger claims_retired
+-- Named to fire after memories_count_update: accounts are locked before the counter.
+create or replace trigger memories_status_update
 after update on memstore.memories
-for each row
-when (new.bucket = 'system' and not new.promoted and old.superseded_at is null and new.superseded_at is not null)
-execute function memstore.note_retired_claim();
+referencing old table as old_memories new table as new_memories
+for each statement
+execute function memstore.note_retired_claims();
