@@ -53,11 +53,12 @@ CHANGES = {
     "correct": "select memstore.supersede_memory(%(steward)s, %(claim)s, 'It builds.',"
     f" evidence_refs => '{EVIDENCE_TEXT}')",
     "correct_own": "select memstore.supersede_memory(%(author)s, %(claim)s, 'x',"
-    f" evidence_refs => '{EVIDENCE_TEXT}')",
+    f" evidence_refs => '{EVIDENCE_TEXT}', embedding => '{{1,0}}', embedding_model => %(model)s)",
     "promote": f"select memstore.promote_memory(%(steward)s, %(claim)s, 's', '{EVIDENCE_TEXT}')",
     "delete": "select memstore.delete_memory(%(author)s, %(claim)s)",
     "propose": "select memstore.insert_memory(%(author)s, 'It builds.', 'system', slug => 'sys:b',"
-    f" tier => 'glass', as_of => '2026-01-01', admission => 'candidate', evidence_refs => '{EVIDENCE_TEXT}')",
+    f" tier => 'glass', as_of => '2026-01-01', admission => 'candidate', evidence_refs => '{EVIDENCE_TEXT}',"
+    " embedding => '{1,0}', embedding_model => %(model)s)",
 }
 ERASURE = {
     "challenge_and_leave": "with c as materialized (select memstore.create_user() as id), d as materialized"
@@ -88,6 +89,10 @@ PLAIN = {
 """Statements of the owner."""
 
 
+MODELS = ["model-1", "model-2", "model-3", "model-4"]
+"""Of embedding models, which come and go with the claims that have them."""
+
+
 def pick(db: psycopg.Connection, chance: random.Random) -> dict[str, object]:
     """Some claim with its author, and some open challenge."""
     claims = rows(db, "select id, user_id from memstore.memories where bucket = 'system' and not promoted")
@@ -95,7 +100,8 @@ def pick(db: psycopg.Connection, chance: random.Random) -> dict[str, object]:
     claim, author = chance.choice(claims) if claims else (uuid4(), uuid4())
     challenge = chance.choice(challenges)[0] if challenges else uuid4()
     other = chance.choice(claims)[0] if claims else uuid4()
-    return {"claim": claim, "author": author, "challenge": challenge, "other": other}
+    model = chance.choice(MODELS)
+    return {"claim": claim, "author": author, "challenge": challenge, "other": other, "model": model}
 
 
 def work(
@@ -323,6 +329,7 @@ def test_an_erasure_and_the_deletion_of_a_neighbour(db: psycopg.Connection, conn
     assert rows(db, "select id from memstore.memories") == []
 
 
+CORRECT = f"select memstore.supersede_memory(%s, %s, 'x', evidence_refs => '{EVIDENCE_TEXT}')"
 RETIRE = (
     "update memstore.memories set superseded_by_id = %s, superseded_at = clock_timestamp()"
     " where id = any (%s)"
@@ -340,7 +347,7 @@ def test_a_statement_of_the_owner_and_a_correction_for_the_same_account(
         connect,
         (HOLD_MEMORY, one),
         (
-            CHANGES["correct_own"].replace("%(author)s", "%s").replace("%(claim)s", "%s"),
+            CORRECT,
             world.account("author"),
             one,
         ),
@@ -363,3 +370,20 @@ def test_many_claims_leave_recall_in_one_turn(db: psycopg.Connection) -> None:
     mine, better = world.memory(), world.memory()
     db.execute(RETIRE, [better, [mine]])
     assert value(db, changes) == before + 1
+
+
+@pytest.mark.parametrize("given", ["embedding => '{1}', embedding_model => 'new'", f"id => '{UUID(int=9)}'"])
+def test_an_insert_and_a_correction_that_name_the_same(
+    db: psycopg.Connection, connect: Connect, given: str
+) -> None:
+    """The correction has the account and wants a model's name, or an id: the insert takes the account first."""
+    world = World(db)
+    actor, old = world.account("author"), world.memory()
+    errors = both(
+        db,
+        connect,
+        (HOLD_MEMORY, old),
+        (f"select memstore.supersede_memory(%s, %s, 'x', {given})", actor, old),
+        (f"select memstore.insert_memory(%s, 'y', {given})", actor),
+    )
+    assert errors <= {None, "id_taken"}
