@@ -376,7 +376,7 @@ def test_many_claims_leave_recall_in_one_turn(db: psycopg.Connection) -> None:
 def test_an_insert_and_a_correction_that_name_the_same(
     db: psycopg.Connection, connect: Connect, given: str
 ) -> None:
-    """The correction has the account and wants a model's name, or an id: the insert takes the account first."""
+    """A correction has the account and wants a model's name or an id; the insert takes the account first."""
     world = World(db)
     actor, old = world.account("author"), world.memory()
     errors = both(
