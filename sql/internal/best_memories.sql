@@ -36,8 +36,8 @@ begin
   if not v_indexed then
     select
       coalesce((array_agg(s.id order by s.score desc, s.inserted_at desc, s.id) filter (where s.eligible))[:maximum], '{}'),
-      count(*) filter (where s.eligible),
-      case when v_hybrid then count(*) - count(s.semantic_score) else 0 end
+      (count(*) filter (where s.eligible))::integer,
+      case when v_hybrid then (count(*) - count(s.semantic_score))::integer else 0 end
     into ids, eligible, unembedded
     from memstore.score_memories(actor, query, case when v_hybrid then embedding end, embedding_model) s;
     return;
@@ -48,7 +48,7 @@ begin
     coalesce((array_agg(s.id order by s.score desc, s.inserted_at desc, s.id) filter (where s.eligible and s.score > 0))[:maximum], '{}'),
     coalesce(array_agg(s.id) filter (where s.score > 0), '{}'),
     coalesce(array_agg(s.id) filter (where s.score = 0 and s.eligible), '{}'),
-    v_counts.of_user + count(*) filter (where s.eligible and s.bucket = 'learned'),
+    (v_counts.of_user + count(*) filter (where s.eligible and s.bucket = 'learned'))::integer,
     0
   into ids, v_scored, v_unscored, eligible, unembedded
   from memstore.score_memories(actor, query, null, null, v_counts.languages, v_counts.counts) s;

@@ -11,7 +11,7 @@ stable
 security invoker
 as $$
 begin
-  select array_agg(l.language), array_agg(l.n), coalesce(sum(l.of_user), 0)
+  select array_agg(l.language), array_agg(l.n), coalesce(sum(l.of_user), 0)::bigint
   into languages, counts, of_user
   from (
     select m.language, count(*) as n, count(*) filter (where m.bucket = 'user') as of_user

@@ -34,21 +34,36 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if tg_table_name = 'claim_counter' and not exists (select from memstore.claim_counter) then
-    new.admitted := 0;
-    return new;
-  end if;
   return null;
 end
 $$;
 
 comment on function memstore.skip_derived_row() is 'Trigger: takes nothing from a restore that follows from the records.';
 
+-- The counter's row has to be there before the first record.
+create or replace function memstore.restart_claim_counter()
+returns trigger
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if exists (select from memstore.claim_counter) then
+    return null;
+  end if;
+  new.admitted := 0;
+  return new;
+end
+$$;
+
+comment on function memstore.restart_claim_counter() is 'Trigger: has a restored counter of claims start at none.';
+
 create or replace trigger claim_counter_restored
 before insert on memstore.claim_counter
 for each row
 when (memstore.is_restore())
-execute function memstore.skip_derived_row();
+execute function memstore.restart_claim_counter();
 
 create or replace trigger claim_statuses_restored
 before insert on memstore.claim_statuses
@@ -92,18 +107,21 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 as $$
+declare
+  -- Each table has a key of its own.
+  v_new jsonb := to_jsonb(new);
 begin
   case tg_table_name
     when 'deployment' then
-      if exists (select from memstore.deployment d where d.name = new.name) then
+      if exists (select from memstore.deployment d where d.name = v_new ->> 'name') then
         return null;
       end if;
     when '_yoyo_migration' then
-      if exists (select from memstore._yoyo_migration m where m.migration_hash = new.migration_hash) then
+      if exists (select from memstore._yoyo_migration m where m.migration_hash = v_new ->> 'migration_hash') then
         return null;
       end if;
     else
-      if exists (select from memstore._yoyo_version v where v.version = new.version) then
+      if exists (select from memstore._yoyo_version v where v.version = (v_new ->> 'version')::integer) then
         return null;
       end if;
   end case;

@@ -53,9 +53,9 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  c_pages constant bigint := 4096;
+  c_pages constant bigint := 4096::bigint;
   v_pages bigint := pg_relation_size('memstore.memories') / current_setting('block_size')::bigint;
-  v_percent double precision := least(100, 100.0 * c_pages / greatest(v_pages, 1));
+  v_percent double precision := least(100, 100::double precision * c_pages / greatest(v_pages, 1));
   v_exact boolean := v_percent = 100;
   v_live bigint := (select coalesce(sum(u.live_memories), 0) from memstore.users u);
 begin
