@@ -218,6 +218,8 @@ def serve(url: str, account: str, claims: bool) -> None:
             server = _server(store, account, claims)
             await server.run(read, write, server.create_initialization_options())
 
+    # It warns of calls that a client's leaving cuts short.
+    logging.getLogger("psycopg").setLevel(logging.ERROR)
     try:
         anyio.run(run)
     except* BrokenPipeError:
