@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from types import TracebackType
 from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
@@ -21,7 +21,8 @@ from memstore.wire import Call
 P = ParamSpec("P")
 T = TypeVar("T")
 
-_fitting: WeakSet[AsyncConnection[object]] = WeakSet()
+# The connections whose schema fits, and whether they lead to the server itself.
+_fitting: WeakKeyDictionary[AsyncConnection[object], bool] = WeakKeyDictionary()
 
 
 class AsyncPool(Protocol):
@@ -51,7 +52,7 @@ class AsyncStore:
         *,
         timeout: float = 5.0,
         embedder: Embedder | None = None,
-        prepare: bool = False,
+        prepare: bool | None = None,
     ) -> None:
         """Makes a store; nothing is connected yet.
 
@@ -61,9 +62,9 @@ class AsyncStore:
                 in the string takes precedence while one is being made.
             embedder: What embeds memories and turns.
             prepare: Whether psycopg may prepare the statements of calls, as often as the connection's
-                `prepare_threshold` says. Not for a pooler that gives each transaction any server connection,
-                unless it follows prepared statements: PgBouncer does from 1.21 on. Where it doesn't, a name
-                can stand for what another client has prepared.
+                `prepare_threshold` says. Left out: where there is no pooler before the server. True is for a
+                pooler that follows prepared statements, as PgBouncer does from 1.21 on. Where one doesn't, a
+                name can stand for what another client has prepared.
 
         Raises:
             ValueError: libpq can't read the connection string.
@@ -71,8 +72,8 @@ class AsyncStore:
         """
         self._source: AsyncConnection[object] | AsyncPool
         self._embedder = embedder
-        # To psycopg, None leaves it to the threshold.
-        self._prepare = None if prepare else False
+        self._asked_to_prepare = prepare
+        self._prepare: bool | None = False
         self._own: AsyncConnectionPool | None = None
         self._fits = False
         if isinstance(source, str):
@@ -163,12 +164,14 @@ class AsyncStore:
         """Sees whether the schema fits, as `Store` does."""
         if self._own is None:
             async with self._connection() as connection:
-                await _require_schema(connection)
+                direct = await _require_schema(connection)
         else:
             async with await AsyncConnection.connect(self._url, autocommit=True) as connection:
-                await _require_schema(connection)
+                direct = await _require_schema(connection)
             await self._own.open()
             await self._own.check()
+        prepares = direct if self._asked_to_prepare is None else self._asked_to_prepare
+        self._prepare = None if prepares else False  # to psycopg, None leaves it to the threshold
         self._fits = True
 
     schema_version = _method(calls.schema_version)
@@ -238,10 +241,11 @@ async def _fetch(connection: AsyncConnection[object], call: Call[T], prepare: bo
         return call.answer(await cursor.fetchall())
 
 
-async def _require_schema(connection: AsyncConnection[object]) -> None:
+async def _require_schema(connection: AsyncConnection[object]) -> bool:
     if connection not in _fitting:
         version = None
-        if await _fetch(connection, calls.INSTALLED):
+        if process := await _fetch(connection, calls.INSTALLED):
             version = await _fetch(connection, calls.schema_version())
         calls.require_version(version)
-        _fitting.add(connection)
+        _fitting[connection] = process == connection.info.backend_pid
+    return _fitting[connection]

@@ -36,13 +36,15 @@ _logger: Final = logging.getLogger("memstore")
 
 # The schema.
 
-INSTALLED: Final[Call[bool]] = Call(
+INSTALLED: Final[Call[int | None]] = Call(
     "schema_version",
-    # Asks the catalog: a call of what isn't there would abort the caller's transaction.
-    b"select 'true' from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace"
+    # Asks the catalog: a call of what isn't there would abort the caller's transaction. By the process the
+    # server is told from a pooler, which gives its clients another one.
+    b"select pg_catalog.pg_backend_pid()::text from pg_catalog.pg_proc p"
+    b" join pg_catalog.pg_namespace n on n.oid = p.pronamespace"
     b" where n.nspname = 'memstore' and p.proname = 'schema_version'",
     {},
-    bool,
+    lambda documents: documents[0] if documents else None,
 )
 
 

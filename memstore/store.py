@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from inspect import Parameter, signature
 from types import TracebackType
 from typing import Concatenate, Final, ParamSpec, Protocol, Self, TypeVar, get_args
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import psycopg
 from psycopg import Connection, Cursor
@@ -26,7 +26,8 @@ F = TypeVar("F", bound=Callable[..., object])
 _logger: Final = logging.getLogger("memstore")
 
 # Connections whose schema was looked at: an application may make a store for each of a pool's transactions.
-_fitting: WeakSet[Connection[object]] = WeakSet()
+# The connections whose schema fits, and whether they lead to the server itself.
+_fitting: WeakKeyDictionary[Connection[object], bool] = WeakKeyDictionary()
 
 
 class Pool(Protocol):
@@ -96,7 +97,7 @@ class Store:
         *,
         timeout: float = 5.0,
         embedder: Embedder | None = None,
-        prepare: bool = False,
+        prepare: bool | None = None,
     ) -> None:
         """Makes a store; nothing is connected yet.
 
@@ -106,9 +107,9 @@ class Store:
                 in the string takes precedence while one is being made.
             embedder: What embeds memories and turns.
             prepare: Whether psycopg may prepare the statements of calls, as often as the connection's
-                `prepare_threshold` says. Not for a pooler that gives each transaction any server connection,
-                unless it follows prepared statements: PgBouncer does from 1.21 on. Where it doesn't, a name
-                can stand for what another client has prepared.
+                `prepare_threshold` says. Left out: where there is no pooler before the server. True is for a
+                pooler that follows prepared statements, as PgBouncer does from 1.21 on. Where one doesn't, a
+                name can stand for what another client has prepared.
 
         Raises:
             ValueError: libpq can't read the connection string.
@@ -116,8 +117,8 @@ class Store:
         """
         self._source: Connection[object] | Pool
         self._embedder = embedder
-        # To psycopg, None leaves it to the threshold.
-        self._prepare = None if prepare else False
+        self._asked_to_prepare = prepare
+        self._prepare: bool | None = False
         self._own: ConnectionPool | None = None
         self._fits = False
         if isinstance(source, str):
@@ -209,13 +210,15 @@ class Store:
         """Sees whether the schema fits: once, and again when the store was out of reach meanwhile."""
         if self._own is None:
             with self._connection() as connection:
-                _require_schema(connection)
+                direct = _require_schema(connection)
         else:
             # Not through the pool, which retries until the time is up and then can't tell why.
             with psycopg.connect(self._url, autocommit=True) as connection:
-                _require_schema(connection)
+                direct = _require_schema(connection)
             self._own.open()
             self._own.check()
+        prepares = direct if self._asked_to_prepare is None else self._asked_to_prepare
+        self._prepare = None if prepares else False  # to psycopg, None leaves it to the threshold
         self._fits = True
 
     schema_version = _method(calls.schema_version)
@@ -292,10 +295,11 @@ def _fetch(connection: Connection[object], call: Call[T], prepare: bool | None =
         return call.answer(cursor.fetchall())
 
 
-def _require_schema(connection: Connection[object]) -> None:
+def _require_schema(connection: Connection[object]) -> bool:
     if connection not in _fitting:
         version = None
-        if _fetch(connection, calls.INSTALLED):
+        if process := _fetch(connection, calls.INSTALLED):
             version = _fetch(connection, calls.schema_version())
         calls.require_version(version)
-        _fitting.add(connection)
+        _fitting[connection] = process == connection.info.backend_pid
+    return _fitting[connection]

@@ -61,7 +61,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/compile_rules.sql
 \ir internal/compile_similarities.sql
 \ir internal/fuse.sql
-\ir internal/embedding_is_usable.sql
+\ir internal/compile_embedding_is_usable.sql
 \ir internal/words_are_indexed.sql
 \ir internal/count_candidates.sql
 \ir internal/match_memories.sql

@@ -106,8 +106,9 @@ def test_a_url_brings_its_own_pool(db: Db, db_url: str, account: UUID) -> None:
         store.list_memories(account)
 
 
-@pytest.mark.parametrize("prepare", [False, True])
-def test_only_a_store_that_was_told_to_prepares(db_url: str, account: UUID, prepare: bool) -> None:
+@pytest.mark.parametrize("prepare", [None, False, True])
+def test_a_store_of_a_server_prepares_unless_told(db_url: str, account: UUID, prepare: bool | None) -> None:
+    """Over a pooler it doesn't: see test_pgbouncer."""
     query = "select count(*) from pg_prepared_statements where statement like 'select to_jsonb%'"
 
     async def asynchronously() -> object:
@@ -117,8 +118,8 @@ def test_only_a_store_that_was_told_to_prepares(db_url: str, account: UUID, prep
 
     with psycopg.connect(db_url, prepare_threshold=0) as connection:
         Store(connection, prepare=prepare).list_memories(account)
-        assert connection.execute(query).fetchone() == (int(prepare),)
-    assert asyncio.run(asynchronously()) == (int(prepare),)
+        assert connection.execute(query).fetchone() == (int(prepare is not False),)
+    assert asyncio.run(asynchronously()) == (int(prepare is not False),)
 
 
 def test_a_store_is_no_source(db: Db) -> None:

@@ -13,7 +13,7 @@ of rank_memories (without neighbours), n and df counted over the admitted live c
 maximum_system_pool, none of an account beyond a quarter of that, rounded up: accounts take turns in the order of their
 best claim.
 
-By its words a turn considers at most 25 times as many claims as the pool has places, however many there are: those of
+By its words a turn considers at most 20 times as many claims as the pool has places, however many there are: those of
 its rarest words. Words are taken from the rarest on, each with all the claims that have it, while these together
 still have room; of the first word whose claims have not, the newest that have. Every word of the turn counts in the
 score of each.
@@ -75,7 +75,7 @@ begin
       t.n,
       coalesce(w.claims, 0) as df,
       ln(1 + (t.n - coalesce(w.claims, 0) + 0.5::double precision) / (coalesce(w.claims, 0) + 0.5::double precision)) as weight,
-      25::bigint * v_settings.maximum_system_pool
+      20::bigint * v_settings.maximum_system_pool
         - sum(coalesce(w.claims, 0)) over (order by w.claims, t.language collate "C", l.lexeme collate "C" rows unbounded preceding)
         + coalesce(w.claims, 0) as room
     from turns t

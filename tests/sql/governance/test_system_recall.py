@@ -419,7 +419,7 @@ def test_of_a_word_that_too_many_claims_have_the_newest_count(world: Shared, oth
     claims = [world.admit("author", "alpha") for _ in range(60)]
     for number in range(others):
         world.admit("author", f"other {number}")
-    considered = 25 * 2
+    considered = 20 * 2
     assert world.found("alpha") == [claims[-1]]
     # Beta's and gamma's only claim has room, and leaves that of one claim less for alpha each.
     assert world.found("alpha beta") == [oldest]
