@@ -189,7 +189,7 @@ class Pgbench:
         def leg() -> float:
             nonlocal counted, uncounted
             if not counted:
-                possible = int(self._effort.seconds / min(run(5, 0)))
+                possible = int(self._effort.seconds / max(min(run(5, 0)), 1e-6))  # a clock may stand still
                 counted, uncounted = max(possible, 5), max(min(possible, _WARM_UP), 1)
             taken = run(counted, uncounted)
             return statistics.fmean(taken) if mean else statistics.median(taken)
