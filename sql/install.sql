@@ -45,9 +45,9 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0006-admitted-claims.sql
 \endif
-select not exists (select from memstore._yoyo_migration where migration_id = '0007-literal-languages') as pending \gset
+select not exists (select from memstore._yoyo_migration where migration_id = '0007-cheaper-writes') as pending \gset
 \if :pending
-\ir ../migrations/0007-literal-languages.sql
+\ir ../migrations/0007-cheaper-writes.sql
 \endif
 \ir yoyo.sql
 

@@ -1,5 +1,7 @@
--- What: the two rules of a language name the languages, instead of calling languages().
--- Why: PostgreSQL plans the call anew for every statement that writes a row, for 20 to 60 microseconds each.
+-- What: the two rules of a language name the languages, instead of calling languages(); rows of up to 4 kB, as with an
+-- embedding of 768 numbers, are kept whole.
+-- Why: PostgreSQL plans the call anew for every statement that writes a row, for 20 to 60 microseconds each; and a row
+-- whose embedding is kept apart costs an insert 0.3 ms more. Rows that are there stay as they are.
 -- Locks: users and memories, against reads and writes, while each is read once to check the rule. Clients: earlier
 -- ones keep working.
 
@@ -25,4 +27,6 @@ begin
 end
 $$;
 
-insert into memstore.deployment (name) values ('0007-literal-languages');
+alter table memstore.memories set (toast_tuple_target = 4096);
+
+insert into memstore.deployment (name) values ('0007-cheaper-writes');
