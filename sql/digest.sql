@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'b71459c8a0b4a0b2f74b89751fc6be7da9d86b612b532eba55781a9df1292d80',
+'de69eea779a489332d064c0262d1feac2c7570b20f64bd0020ff473f3aaccfd9',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

@@ -71,7 +71,6 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/is_date.sql
 \ir internal/is_restore.sql
 \ir internal/lock_actor.sql
-\ir internal/lock_writer.sql
 \ir internal/lock_memories.sql
 \ir internal/chain_accounts.sql
 \ir internal/new_memory.sql

@@ -21,7 +21,6 @@ declare
   v_indexed boolean;
   v_counts record;
   v_scored uuid[];
-  v_unscored uuid[];
 begin
   if coalesce(memstore.trim_text(query), '') = '' then
     ids := '{}';
@@ -47,10 +46,9 @@ begin
   select
     coalesce((array_agg(s.id order by s.score desc, s.inserted_at desc, s.id) filter (where s.eligible and s.score > 0))[:maximum], '{}'),
     coalesce(array_agg(s.id) filter (where s.score > 0), '{}'),
-    coalesce(array_agg(s.id) filter (where s.score = 0 and s.eligible), '{}'),
     (v_counts.of_user + count(*) filter (where s.eligible and s.bucket = 'learned'))::integer,
     0
-  into ids, v_scored, v_unscored, eligible, unembedded
+  into ids, v_scored, eligible, unembedded
   from memstore.score_memories(actor, query, null, null, v_counts.languages, v_counts.counts) s;
 
   -- What the account asked to have remembered needs no score: the newest fill the room that is left.
@@ -60,7 +58,7 @@ begin
       from memstore.memories m
       where m.user_id = best_memories.actor
       and m.superseded_at is null
-      and (m.bucket = 'user' or m.bucket = 'learned' and m.id = any (v_unscored))
+      and m.bucket = 'user'
       and m.id <> all (v_scored)
       order by m.inserted_at desc, m.id
       limit maximum - cardinality(ids)

@@ -1,5 +1,7 @@
--- The account that an operator works on, locked until the transaction ends; an unknown one is refused.
-create or replace function memstore.lock_user(user_id uuid)
+-- An account, locked until the transaction ends against whoever else changes it or how much it holds: what a write may
+-- wait for next, an id or the name of an embedding model, comes after the account. An unknown one is refused.
+--   field: the argument that named it
+create or replace function memstore.lock_user(id uuid, field text)
 returns memstore.users
 language plpgsql
 volatile
@@ -11,14 +13,17 @@ begin
   select u.*
   into v_user
   from memstore.users u
-  where u.id = lock_user.user_id
+  where u.id = lock_user.id
   and u.erased_at is null
   for no key update;
   if not found then
-    perform memstore.refuse('actor_unknown', 'user_id');
+    perform memstore.refuse('actor_unknown', field);
   end if;
   return v_user;
 end
 $$;
 
-comment on function memstore.lock_user(uuid) is 'The account that an operator works on, locked.';
+comment on function memstore.lock_user(uuid, text) is 'An account, locked against whoever else changes it.';
+
+-- An earlier version's.
+drop function if exists memstore.lock_user(uuid);

@@ -28,7 +28,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_user memstore.users := memstore.lock_writer(insert_memories.actor);
+  v_user memstore.users := memstore.lock_user(insert_memories.actor, 'actor');
 begin
   return query
   select w.*

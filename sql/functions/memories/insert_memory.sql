@@ -53,7 +53,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_user memstore.users := memstore.lock_writer(insert_memory.actor);
+  v_user memstore.users := memstore.lock_user(insert_memory.actor, 'actor');
 begin
   return memstore.write_memory(
     memstore.new_memory(

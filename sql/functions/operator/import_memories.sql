@@ -29,7 +29,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_user memstore.users := memstore.lock_user(import_memories.user_id);
+  v_user memstore.users := memstore.lock_user(import_memories.user_id, 'user_id');
 begin
   return query
   select w.*

@@ -22,7 +22,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_user memstore.users := memstore.lock_user(set_maximum_live_memories.user_id);
+  v_user memstore.users := memstore.lock_user(set_maximum_live_memories.user_id, 'user_id');
 begin
   v_user.maximum_live_memories := set_maximum_live_memories.maximum_live_memories;
   perform memstore.write_user(v_user);

@@ -21,7 +21,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_user memstore.users := memstore.lock_user(set_steward.user_id);
+  v_user memstore.users := memstore.lock_user(set_steward.user_id, 'user_id');
 begin
   v_user.steward := set_steward.steward;
   perform memstore.write_user(v_user);
