@@ -25,5 +25,6 @@ $$;
 
 comment on function memstore.lock_user(uuid, text) is 'An account, locked against whoever else changes it.';
 
--- An earlier version's.
+-- Earlier versions'.
 drop function if exists memstore.lock_user(uuid);
+drop function if exists memstore.lock_writer(uuid);
