@@ -82,6 +82,10 @@ def replica(server: Server) -> Iterator[str]:
         else:
             options += [option, argument]
     run([program("pg_basebackup"), *options])
+    # What -R writes may have options of pg_basebackup's libpq that an older one of the server's doesn't know.
+    source = f"host={server.host} port={server.port} user={server.user}"
+    with (folder / "cluster" / "postgresql.auto.conf").open("a", encoding="utf-8") as settings:
+        settings.write(f"primary_conninfo = '{source}'\n")
     for path in (folder, *folder.rglob("*")):
         os.chown(path, primary.stat().st_uid, primary.stat().st_gid)
     with embedded.EmbeddedServer(folder, settings=_SETTINGS) as standby:
