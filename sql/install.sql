@@ -85,6 +85,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/trim_evidence.sql
 \ir internal/write_memories.sql
 \ir internal/write_memory.sql
+\ir internal/derive_verdicts.sql
 \ir internal/derive_challenges.sql
 \ir internal/derive_statuses.sql
 \ir internal/erase_evidence.sql

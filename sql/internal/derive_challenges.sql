@@ -13,11 +13,9 @@ language sql
 stable
 security invoker
 as $$
-  with verdicts as (
-    select distinct on (r.memory_id) r.memory_id, r.verdict
-    from memstore.memory_admissions r
-    where r.role = 'admission'
-    order by r.memory_id, r.inserted_at desc, r.id desc
+  with verdicts as materialized (
+    select v.memory_id, v.verdict
+    from memstore.derive_verdicts() v
   ),
   challenges as (
     select c.id, c.memory_id, c.user_id, c.inserted_at, c.evidence_refs is not null as evidenced

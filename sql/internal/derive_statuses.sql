@@ -12,13 +12,7 @@ language sql
 stable
 security invoker
 as $$
-  with verdicts as (
-    select distinct on (r.memory_id) r.memory_id, r.verdict
-    from memstore.memory_admissions r
-    where r.role = 'admission'
-    order by r.memory_id, r.inserted_at desc, r.id desc
-  ),
-  suspended as (
+  with suspended as (
     select distinct c.memory_id
     from memstore.derive_challenges() c
     where c.effective
@@ -30,7 +24,7 @@ as $$
       else coalesce(v.verdict, 'candidate')
     end
   from memstore.memories m
-  left join verdicts v on v.memory_id = m.id
+  left join memstore.derive_verdicts() v on v.memory_id = m.id
   left join suspended s on s.memory_id = m.id
   where m.bucket = 'system'
   and not m.promoted

@@ -76,11 +76,9 @@ begin
     join memstore.memories m on m.id = w.reached
     where m.superseded_by_id is not null
   ),
-  verdicts as (
-    select distinct on (r.memory_id) r.memory_id, r.verdict
-    from memstore.memory_admissions r
-    where r.role = 'admission'
-    order by r.memory_id, r.inserted_at desc, r.id desc
+  verdicts as materialized (
+    select v.memory_id, v.verdict
+    from memstore.derive_verdicts() v
   ),
   statuses as (
     select v.memory_id, v.verdict, d.status
