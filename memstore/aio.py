@@ -1,9 +1,9 @@
 """The store, for asynchronous code."""
 
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Protocol, Self, TypeVar
+from typing import ParamSpec, Protocol, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -12,10 +12,12 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg_pool import AsyncConnectionPool
 
-from memstore import calls, wire
+from memstore import compatibility, wire
+from memstore.api import calls
+from memstore.api.aio import AsyncFunctions
 from memstore.embedders import Embedder
 from memstore.errors import InvalidValue, StoreUnavailable, translate
-from memstore.store import describe, without_embedding
+from memstore.store import without_embedding
 from memstore.wire import Call
 
 P = ParamSpec("P")
@@ -32,14 +34,7 @@ class AsyncPool(Protocol):
         """Lends a connection for one transaction."""
 
 
-def _method(call: Callable[P, Call[T]]) -> "Callable[Concatenate[AsyncStore, P], Coroutine[None, None, T]]":
-    async def method(self: "AsyncStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.run(call(*args, **kwargs))
-
-    return describe(method, call, "AsyncStore")
-
-
-class AsyncStore:
+class AsyncStore(AsyncFunctions):
     """`memstore.Store` for asyncio: the same methods, to be awaited, on psycopg's asynchronous sources.
 
     With a connection string its pool belongs to the event loop of the first call. An embedder's coroutine
@@ -105,7 +100,7 @@ class AsyncStore:
         await self.close()
 
     async def run(self, call: Call[T]) -> T:
-        """Runs a call that `memstore.calls` made; the methods do no more than this.
+        """Runs a call that `memstore.api.calls` made; the methods do no more than this.
 
         Raises:
             MemstoreError: The store refuses, or can't be reached.
@@ -121,7 +116,7 @@ class AsyncStore:
             without_embedding(call, model, error)
         if embedded is None:
             return await self._send(call)
-        if call.about == "query":
+        if call.embeds == "query":
             return await self._send(embedded)
         try:
             return await self._send(embedded, undo=True)
@@ -174,52 +169,6 @@ class AsyncStore:
         self._prepare = None if prepares else False  # to psycopg, None leaves it to the threshold
         self._fits = True
 
-    schema_version = _method(calls.schema_version)
-
-    create_user = _method(calls.create_user)
-    find_user = _method(calls.find_user)
-    delete_user = _method(calls.delete_user)
-
-    insert_memory = _method(calls.insert_memory)
-    insert_memories = _method(calls.insert_memories)
-    supersede_memory = _method(calls.supersede_memory)
-    supersede_with = _method(calls.supersede_with)
-    delete_memory = _method(calls.delete_memory)
-    get_memory = _method(calls.get_memory)
-    list_memories = _method(calls.list_memories)
-    memory_history = _method(calls.memory_history)
-    memories_as_of = _method(calls.memories_as_of)
-    set_embedding = _method(calls.set_embedding)
-    memory_violations = _method(calls.memory_violations)
-    list_rules = _method(calls.list_rules)
-
-    rank_memories = _method(calls.rank_memories)
-    rank_claims = _method(calls.rank_claims)
-    recall = _method(calls.recall)
-
-    record_admission = _method(calls.record_admission)
-    challenge_memory = _method(calls.challenge_memory)
-    refute_challenge = _method(calls.refute_challenge)
-    promote_memory = _method(calls.promote_memory)
-    memory_status = _method(calls.memory_status)
-    list_records = _method(calls.list_records)
-    list_claims = _method(calls.list_claims)
-
-    export_account = _method(calls.export_account)
-    export_memories = _method(calls.export_memories)
-
-    configure = _method(calls.configure)
-    set_maximum_live_memories = _method(calls.set_maximum_live_memories)
-    set_steward = _method(calls.set_steward)
-    register_embedding_model = _method(calls.register_embedding_model)
-    forget_embedding_model = _method(calls.forget_embedding_model)
-    memories_to_embed = _method(calls.memories_to_embed)
-    import_memories = _method(calls.import_memories)
-    store_statistics = _method(calls.store_statistics)
-    verify_store = _method(calls.verify_store)
-    grant_api = _method(calls.grant_api)
-    revoke_api = _method(calls.revoke_api)
-
 
 @asynccontextmanager
 async def _undone(connection: AsyncConnection[object]) -> AsyncIterator[None]:
@@ -244,8 +193,8 @@ async def _fetch(connection: AsyncConnection[object], call: Call[T], prepare: bo
 async def _require_schema(connection: AsyncConnection[object]) -> bool:
     if connection not in _fitting:
         version = None
-        if process := await _fetch(connection, calls.INSTALLED):
+        if process := await _fetch(connection, compatibility.INSTALLED):
             version = await _fetch(connection, calls.schema_version())
-        calls.require_version(version)
+        compatibility.require_version(version)
         _fitting[connection] = process == connection.info.backend_pid
     return _fitting[connection]

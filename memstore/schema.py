@@ -23,7 +23,7 @@ from memstore.errors import CONNECTION_POOLED, MigrationRefused
 if TYPE_CHECKING:
     from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
 
-__all__ = ["checksums", "digest_sql", "load_code", "migrate", "migrations_dir", "sql_dir"]
+__all__ = ["checksums", "load_code", "migrate", "migrations_dir", "sql_dir"]
 
 # Also in sql/install.sql: whoever migrates waits for whoever does.
 _LOCK = 7310603183541
@@ -35,6 +35,7 @@ _PINNED = {
     "datestyle": "ISO",
     "timezone": "UTC",
     "quote_all_identifiers": "off",
+    "check_function_bodies": "off",  # a function may call one that loads later
 }
 _PIN = "select pg_catalog.current_setting(%s), pg_catalog.set_config(%s, %s, true)"
 
@@ -97,18 +98,6 @@ def _migration_checksums() -> dict[str, str]:
 def checksums() -> dict[str, str]:
     """What this package installs, by name, as ``memstore.deployment`` has it; the code layer's is ``sql``."""
     return {**_migration_checksums(), "sql": _code_checksum()}
-
-
-def digest_sql() -> str:
-    """What ``sql/digest.sql`` has to say: the checksums of the code layer and of the migrations."""
-    migrations = checksums()
-    code = migrations.pop("sql")
-    return (
-        "-- Written by: python -m memstore.schema. A test holds it true.\n"
-        "do $$\nbegin\n"
-        f"  perform memstore.record_deployment(\n'{code}',\n'{json.dumps(migrations, indent=2)}'\n);\n"
-        "end\n$$;\n"
-    )
 
 
 def load_code(connection: _Connection) -> None:
@@ -211,10 +200,3 @@ def _connect(conninfo: str) -> psycopg.Connection:
     connection.execute("set client_min_messages = warning; set search_path = pg_catalog, pg_temp")
     connection.execute(_PATIENT)
     return connection
-
-
-if __name__ == "__main__":
-    # What is generated: the digest, what help() shows, and sql/README.md.
-    from memstore.reference import write
-
-    write()

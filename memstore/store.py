@@ -3,9 +3,8 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from inspect import Parameter, signature
 from types import TracebackType
-from typing import Concatenate, Final, ParamSpec, Protocol, Self, TypeVar, get_args
+from typing import Final, ParamSpec, Protocol, Self, TypeVar
 from weakref import WeakKeyDictionary
 
 import psycopg
@@ -14,7 +13,9 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import tuple_row
 from psycopg_pool import ConnectionPool
 
-from memstore import calls, wire
+from memstore import compatibility, wire
+from memstore.api import calls
+from memstore.api.store import Functions
 from memstore.embedders import Embedder
 from memstore.errors import InvalidValue, MemstoreError, StoreUnavailable, translate
 from memstore.wire import Call
@@ -37,38 +38,7 @@ class Pool(Protocol):
         """Lends a connection for one transaction."""
 
 
-def describe(method: F, call: Callable[..., object], owner: str) -> F:
-    """Gives a method that runs a call the name, docstring and signature of the call.
-
-    Args:
-        method: The method.
-        call: The call that it runs.
-        owner: The name of the method's class.
-
-    Returns:
-        The method.
-    """
-    signed = signature(call)
-    (answer,) = get_args(signed.return_annotation)
-    itself = Parameter("self", Parameter.POSITIONAL_OR_KEYWORD)
-    method.__name__ = call.__name__
-    method.__qualname__ = f"{owner}.{call.__name__}"
-    method.__doc__ = call.__doc__
-    method.__annotations__ = call.__annotations__ | {"return": answer}
-    method.__signature__ = signed.replace(  # type: ignore[attr-defined]
-        parameters=[itself, *signed.parameters.values()], return_annotation=answer
-    )
-    return method
-
-
-def _method(call: Callable[P, Call[T]]) -> "Callable[Concatenate[Store, P], T]":
-    def method(self: "Store", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self.run(call(*args, **kwargs))
-
-    return describe(method, call, "Store")
-
-
-class Store:
+class Store(Functions):
     """The memories in a database. Each method calls the function of the same name in the schema `memstore`.
 
     The source decides about transactions:
@@ -150,7 +120,7 @@ class Store:
         self.close()
 
     def run(self, call: Call[T]) -> T:
-        """Runs a call that `memstore.calls` made; the methods do no more than this.
+        """Runs a call that `memstore.api.calls` made; the methods do no more than this.
 
         Raises:
             MemstoreError: The store refuses, or can't be reached.
@@ -166,7 +136,7 @@ class Store:
             without_embedding(call, model, error)
         if embedded is None:  # sent out here: the context of a refusal would show the embedder's exception
             return self._send(call)
-        if call.about == "query":  # a turn isn't refused for its embedding
+        if call.embeds == "query":  # a turn isn't refused for its embedding
             return self._send(embedded)
         try:
             return self._send(embedded, undo=True)
@@ -221,52 +191,6 @@ class Store:
         self._prepare = None if prepares else False  # to psycopg, None leaves it to the threshold
         self._fits = True
 
-    schema_version = _method(calls.schema_version)
-
-    create_user = _method(calls.create_user)
-    find_user = _method(calls.find_user)
-    delete_user = _method(calls.delete_user)
-
-    insert_memory = _method(calls.insert_memory)
-    insert_memories = _method(calls.insert_memories)
-    supersede_memory = _method(calls.supersede_memory)
-    supersede_with = _method(calls.supersede_with)
-    delete_memory = _method(calls.delete_memory)
-    get_memory = _method(calls.get_memory)
-    list_memories = _method(calls.list_memories)
-    memory_history = _method(calls.memory_history)
-    memories_as_of = _method(calls.memories_as_of)
-    set_embedding = _method(calls.set_embedding)
-    memory_violations = _method(calls.memory_violations)
-    list_rules = _method(calls.list_rules)
-
-    rank_memories = _method(calls.rank_memories)
-    rank_claims = _method(calls.rank_claims)
-    recall = _method(calls.recall)
-
-    record_admission = _method(calls.record_admission)
-    challenge_memory = _method(calls.challenge_memory)
-    refute_challenge = _method(calls.refute_challenge)
-    promote_memory = _method(calls.promote_memory)
-    memory_status = _method(calls.memory_status)
-    list_records = _method(calls.list_records)
-    list_claims = _method(calls.list_claims)
-
-    export_account = _method(calls.export_account)
-    export_memories = _method(calls.export_memories)
-
-    configure = _method(calls.configure)
-    set_maximum_live_memories = _method(calls.set_maximum_live_memories)
-    set_steward = _method(calls.set_steward)
-    register_embedding_model = _method(calls.register_embedding_model)
-    forget_embedding_model = _method(calls.forget_embedding_model)
-    memories_to_embed = _method(calls.memories_to_embed)
-    import_memories = _method(calls.import_memories)
-    store_statistics = _method(calls.store_statistics)
-    verify_store = _method(calls.verify_store)
-    grant_api = _method(calls.grant_api)
-    revoke_api = _method(calls.revoke_api)
-
 
 def without_embedding(call: Call[T], model: str, error: Exception) -> None:
     """Logs why a call goes without an embedding, by the error's name alone: its words may be a text's."""
@@ -298,8 +222,8 @@ def _fetch(connection: Connection[object], call: Call[T], prepare: bool | None =
 def _require_schema(connection: Connection[object]) -> bool:
     if connection not in _fitting:
         version = None
-        if process := _fetch(connection, calls.INSTALLED):
+        if process := _fetch(connection, compatibility.INSTALLED):
             version = _fetch(connection, calls.schema_version())
-        calls.require_version(version)
+        compatibility.require_version(version)
         _fitting[connection] = process == connection.info.backend_pid
     return _fitting[connection]

@@ -46,8 +46,8 @@ class Call(Generic[T]):
         parameters: The values, by argument. They may hold a body, so no `repr` shows them.
         read: Makes the result of the rows' documents.
         otherwise: The answer where the store can't be reached; None: an exception.
-        about: The argument that an embedding of the call is made of: `body`, `query`, or `memories`, each of
-            which has a body; None where the store embeds nothing for it.
+        embeds: The argument whose text a store with an embedder embeds: `body`, `query`, or `memories`, each
+            of which has a body; None where it embeds nothing.
     """
 
     function: str
@@ -55,11 +55,15 @@ class Call(Generic[T]):
     parameters: Mapping[str, str | None] = field(repr=False)
     read: Callable[[list[Any]], T] = field(repr=False, compare=False)
     otherwise: T | None = field(default=None, repr=False)
-    about: str | None = None
+    embeds: str | None = None
 
     def answer(self, rows: Iterable[Sequence[Any]]) -> T:
         """Reads what the statement returned."""
         return self.read([None if document is None else json.loads(document) for (document,) in rows])
+
+    def or_else(self, answer: T | None) -> "Call[T]":
+        """Makes the call that has this answer where the store can't be reached; with None it raises."""
+        return replace(self, otherwise=answer)
 
     def refused(self, error: Exception) -> T:
         """Raises the error, or gives the answer for a store that can't be reached."""
@@ -81,15 +85,18 @@ class Call(Generic[T]):
         whole, gaps = self._open()
         for (item, _), vector in zip(gaps, vectors, strict=True):
             item |= {"embedding": vector, "embedding_model": model}
-        if self.about == "memories":
+        if self.embeds == "memories":
             changed = {"memories": _json("memories", whole)}
         else:
-            changed = {name: TYPES[name][1](name, whole[name]) for name in ("embedding", "embedding_model")}
+            changed = {
+                "embedding": _vector("embedding", whole["embedding"]),
+                "embedding_model": _text("embedding_model", whole["embedding_model"]),
+            }
         return replace(self, parameters={**self.parameters, **changed})
 
     def _open(self) -> tuple[Any, list[tuple[dict[str, Any], str]]]:
         """Reads the items of the call, and which of them have a text and no embedding."""
-        if self.about == "memories":
+        if self.embeds == "memories":
             whole = json.loads(self.parameters["memories"] or "null")
             items = whole if isinstance(whole, list) else []
         else:
@@ -101,44 +108,51 @@ class Call(Generic[T]):
             if isinstance(item, dict)
             and item.get("embedding") is None
             and item.get("embedding_model") is None
-            and isinstance(text := item.get("body" if self.about == "memories" else self.about), str)
+            and isinstance(text := item.get("body" if self.embeds == "memories" else self.embeds), str)
             and not text.isspace()
             and text
         ]
 
 
-def call(
-    function: str,
-    read: Callable[[list[Any]], T],
-    arguments: Mapping[str, object],
-    otherwise: T | None = None,
-    about: str | None = None,
-) -> Call[T]:
-    """Makes a call.
+@dataclass(frozen=True, slots=True)
+class Function(Generic[T]):
+    """One function of the database; calling it makes a `Call`.
 
-    Args:
-        function: The function's name.
+    Attributes:
+        name: Its name.
         read: Makes the result of the rows' documents.
-        arguments: The values, by argument; None is sent as NULL.
-        otherwise: The answer where the store can't be reached; None: an exception.
-        about: The argument that an embedding of the call is made of, if one may be made.
-
-    Returns:
-        The call.
-
-    Raises:
-        InvalidValue: A value can't be sent.
-        TypeError: A value isn't of its argument's type.
+        arguments: The SQL types of its arguments, by name.
+        embeds: As of a call.
     """
-    parameters = {
-        name: None if value is None else TYPES[name][1](name, value) for name, value in arguments.items()
-    }
-    return Call(function, _statement(function, tuple(arguments)), parameters, read, otherwise, about)
+
+    name: str
+    read: Callable[[list[Any]], T] = field(repr=False)
+    arguments: Mapping[str, str] = field(hash=False)
+    embeds: str | None = None
+
+    def __call__(self, **values: object) -> Call[T]:
+        """Makes a call.
+
+        Args:
+            values: The values, by argument; None is sent as NULL, and what is missing isn't sent.
+
+        Raises:
+            InvalidValue: A value can't be sent.
+            TypeError: A value isn't of its argument's type, or there is no such argument.
+        """
+        if unknown := values.keys() - self.arguments.keys():
+            raise TypeError(f"{self.name} has no argument {min(unknown)}")
+        parameters = {
+            name: None if value is None else WRITERS[self.arguments[name]](name, value)
+            for name, value in values.items()
+        }
+        given = tuple((name, self.arguments[name]) for name in values)
+        return Call(self.name, _statement(self.name, given), parameters, self.read, None, self.embeds)
 
 
 @cache
-def _statement(function: str, arguments: tuple[str, ...]) -> bytes:
-    given = ", ".join(f"{name} => %({name})s::{TYPES[name][0]}" for name in arguments)
+def _statement(function: str, arguments: tuple[tuple[str, str], ...]) -> bytes:
+    given = ", ".join(f"{name} => %({name})s::{kind}" for name, kind in arguments)
     return f"select to_jsonb(answer)::text from memstore.{function}({given}) as answer".encode()  # noqa: S608
 
 
@@ -299,60 +313,18 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} can't be written as JSON")
 
 
-_UUID: Final = ("uuid", _uuid)
-_TEXT: Final = ("text", _text)
-_BOOLEAN: Final = ("boolean", _boolean)
-_INTEGER: Final = ("integer", _integer)
-_NUMBER: Final = ("double precision", _number)
-_JSON: Final = ("jsonb", _json)
-
-# An argument has one type wherever it appears.
-TYPES: Final[dict[str, tuple[str, Callable[[str, object], str]]]] = {
-    "actor": _UUID,
-    "admission": _TEXT,
-    "after": _UUID,
-    "as_of": ("date", _date),
-    "body": _TEXT,
-    "bucket": _TEXT,
-    "challenge_id": _UUID,
-    "dimensions": _INTEGER,
-    "embedding": ("real[]", _vector),
-    "embedding_model": _TEXT,
-    "entity": _TEXT,
-    "evidence_refs": _JSON,
-    "external_ref": _TEXT,
-    "ground": _TEXT,
-    "id": _UUID,
-    "include_superseded": _BOOLEAN,
-    "language": _TEXT,
-    "lexical_floor": _NUMBER,
-    "maximum_attached": _INTEGER,
-    "maximum_attached_characters": _INTEGER,
-    "maximum_live_memories": _INTEGER,
-    "maximum_system_pool": _INTEGER,
-    "memories": _JSON,
-    "memory": _JSON,
-    "memory_id": _UUID,
-    "moment": ("timestamptz", _moment),
-    "name": _TEXT,
-    "next_share": _NUMBER,
-    "page_size": _INTEGER,
-    "previous_share": _NUMBER,
-    "query": _TEXT,
-    "replacement": _UUID,
-    "role": _TEXT,
-    "semantic_floor": _NUMBER,
-    "slug": _TEXT,
-    "source_ref": _TEXT,
-    "stance": _TEXT,
-    "status": _TEXT,
-    "steward": _BOOLEAN,
-    "system_recall_enabled": _BOOLEAN,
-    "target": _UUID,
-    "tier": _TEXT,
-    "user_id": _UUID,
-    "verdict": _TEXT,
+WRITERS: Final[dict[str, Callable[[str, object], str]]] = {
+    "uuid": _uuid,
+    "text": _text,
+    "boolean": _boolean,
+    "integer": _integer,
+    "double precision": _number,
+    "jsonb": _json,
+    "real[]": _vector,
+    "date": _date,
+    "timestamptz": _moment,
 }
+"""How a value of each SQL type is written down."""
 
 
 # Reading answers.

@@ -3,6 +3,7 @@ do $$
 begin
   perform memstore.compile_rules(t.table_name)
   from (select distinct r.table_name from memstore.rules r) t;
+  perform memstore.compile_columns();
   perform memstore.compile_embedding_is_usable();
   perform memstore.compile_similarities();
 end

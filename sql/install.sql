@@ -16,11 +16,13 @@ set local search_path = pg_catalog, pg_temp;
 set local datestyle = 'ISO';
 set local timezone = 'UTC';
 set local quote_all_identifiers = off;
+set local check_function_bodies = off;
 do 'begin perform pg_catalog.pg_advisory_xact_lock(7310603183541); end';
 create schema if not exists memstore;
 \ir lock.sql
 \ir yoyo.sql
 
+-- migrations: by number
 select not exists (select from memstore._yoyo_migration where migration_id = '0001-deployment') as pending \gset
 \if :pending
 \ir ../migrations/0001-deployment.sql
@@ -49,67 +51,87 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0007-cheaper-writes.sql
 \endif
+-- end
 \ir yoyo.sql
 
+-- code: by folder and name, written by python -m tests.generate
+\ir views/api.sql
+\ir views/api_functions.sql
 \ir views/pages.sql
 \ir views/refusals.sql
 \ir views/rules.sql
-\ir internal/refuse.sql
-\ir internal/refuse_row.sql
-\ir internal/check_deployment.sql
-\ir internal/record_deployment.sql
-\ir internal/compile_rules.sql
-\ir internal/compile_similarities.sql
-\ir internal/fuse.sql
-\ir internal/compile_embedding_is_usable.sql
-\ir internal/words_are_indexed.sql
-\ir internal/count_candidates.sql
-\ir internal/match_memories.sql
-\ir internal/score_memories.sql
-\ir internal/best_memories.sql
-\ir internal/age_text.sql
-\ir internal/is_date.sql
-\ir internal/is_restore.sql
-\ir internal/lock_actor.sql
-\ir internal/lock_memories.sql
-\ir internal/chain_accounts.sql
-\ir internal/new_memory.sql
-\ir internal/note_embedding_model.sql
-\ir internal/note_line.sql
-\ir internal/read_memories.sql
-\ir internal/require_actor.sql
-\ir internal/require_steward.sql
-\ir internal/revoke_public.sql
-\ir internal/same_content.sql
-\ir internal/to_memory.sql
-\ir internal/trim_evidence.sql
-\ir internal/write_memories.sql
-\ir internal/write_memory.sql
-\ir internal/derive_verdicts.sql
-\ir internal/derive_challenges.sql
-\ir internal/derive_statuses.sql
-\ir internal/erase_evidence.sql
-\ir internal/lock_claim.sql
-\ir internal/lock_steward.sql
-\ir internal/lock_user.sql
-\ir internal/maximum_open_challenges.sql
-\ir internal/refresh_admitted_claims.sql
-\ir internal/refresh_statuses.sql
-\ir internal/to_record.sql
-\ir internal/write_correction.sql
-\ir internal/write_record.sql
-\ir internal/write_user.sql
-\ir triggers/memories_chain.sql
-\ir triggers/memories_complete.sql
-\ir triggers/memories_count.sql
-\ir triggers/memories_embedding.sql
-\ir triggers/memories_fixed.sql
-\ir triggers/users_complete.sql
+\ir internal/accounts/lock_actor.sql
+\ir internal/accounts/lock_steward.sql
+\ir internal/accounts/lock_user.sql
+\ir internal/accounts/require_actor.sql
+\ir internal/accounts/require_steward.sql
+\ir internal/accounts/write_user.sql
+\ir internal/errors/refuse.sql
+\ir internal/errors/refuse_row.sql
+\ir internal/governance/derive_challenges.sql
+\ir internal/governance/derive_statuses.sql
+\ir internal/governance/derive_verdicts.sql
+\ir internal/governance/erase_evidence.sql
+\ir internal/governance/lock_claim.sql
+\ir internal/governance/maximum_open_challenges.sql
+\ir internal/governance/refresh_admitted_claims.sql
+\ir internal/governance/refresh_statuses.sql
+\ir internal/governance/to_record.sql
+\ir internal/governance/write_record.sql
+\ir internal/memories/chain_accounts.sql
+\ir internal/memories/corrected.sql
+\ir internal/memories/is_date.sql
+\ir internal/memories/lock_memories.sql
+\ir internal/memories/new_memory.sql
+\ir internal/memories/note_embedding_model.sql
+\ir internal/memories/read_memories.sql
+\ir internal/memories/same_content.sql
+\ir internal/memories/trim_evidence.sql
+\ir internal/memories/write_correction.sql
+\ir internal/memories/write_memories.sql
+\ir internal/memories/write_memory.sql
+\ir internal/recall/age_text.sql
+\ir internal/recall/best_memories.sql
+\ir internal/recall/count_candidates.sql
+\ir internal/recall/fuse.sql
+\ir internal/recall/match_memories.sql
+\ir internal/recall/note_line.sql
+\ir internal/recall/score_memories.sql
+\ir internal/recall/words_are_indexed.sql
+\ir internal/schema/check_deployment.sql
+\ir internal/schema/compile_columns.sql
+\ir internal/schema/compile_embedding_is_usable.sql
+\ir internal/schema/compile_rules.sql
+\ir internal/schema/compile_similarities.sql
+\ir internal/schema/is_restore.sql
+\ir internal/schema/record_deployment.sql
+\ir internal/schema/revoke_public.sql
+\ir triggers/complete_memory.sql
+\ir triggers/complete_user.sql
+\ir triggers/count_live_memories.sql
+\ir triggers/count_restored_memories.sql
+\ir triggers/hold_chain.sql
+\ir triggers/hold_embedding_dimensions.sql
+\ir triggers/note_deleted_claims.sql
+\ir triggers/note_records.sql
+\ir triggers/note_retired_claims.sql
+\ir triggers/refuse_memory_change.sql
+\ir triggers/refuse_record_change.sql
+\ir triggers/release_embedding_models.sql
+\ir triggers/replace_settings.sql
+\ir triggers/restart_claim_counter.sql
+\ir triggers/skip_derived_row.sql
+\ir triggers/skip_installed.sql
 \ir functions/accounts/create_user.sql
 \ir functions/accounts/delete_user.sql
 \ir functions/accounts/find_user.sql
-\ir functions/schema/help.sql
-\ir functions/schema/schema_version.sql
+\ir functions/governance/challenge_memory.sql
+\ir functions/governance/list_claims.sql
+\ir functions/governance/list_records.sql
+\ir functions/governance/memory_status.sql
+\ir functions/governance/promote_memory.sql
+\ir functions/governance/record_admission.sql
+\ir functions/governance/refute_challenge.sql
 \ir functions/memories/delete_memory.sql
 \ir functions/memories/export_account.sql
 \ir functions/memories/export_memories.sql
@@ -124,8 +146,6 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/memories/set_embedding.sql
 \ir functions/memories/supersede_memory.sql
 \ir functions/memories/supersede_with.sql
-\ir functions/recall/rank_memories.sql
-\ir functions/recall/recall.sql
 \ir functions/operator/configure.sql
 \ir functions/operator/forget_embedding_model.sql
 \ir functions/operator/grant_api.sql
@@ -137,22 +157,15 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/operator/set_steward.sql
 \ir functions/operator/store_statistics.sql
 \ir functions/operator/verify_store.sql
-\ir triggers/records_fixed.sql
-\ir triggers/records_status.sql
-\ir triggers/claims_retired.sql
-\ir triggers/restored_rows.sql
-\ir functions/governance/challenge_memory.sql
-\ir functions/governance/list_claims.sql
-\ir functions/governance/list_records.sql
-\ir functions/governance/memory_status.sql
-\ir functions/governance/promote_memory.sql
-\ir functions/governance/record_admission.sql
-\ir functions/governance/refute_challenge.sql
 \ir functions/recall/rank_claims.sql
-\ir views/api_functions.sql
+\ir functions/recall/rank_memories.sql
+\ir functions/recall/recall.sql
+\ir functions/schema/help.sql
+\ir functions/schema/schema_version.sql
 \ir compile.sql
 \ir grants.sql
 \ir digest.sql
+-- end
 
 delete from memstore.yoyo_lock where pid = 0;
 commit;

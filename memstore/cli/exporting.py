@@ -12,7 +12,7 @@ from uuid import UUID
 
 import psycopg
 
-from memstore import calls
+from memstore.api import calls
 from memstore.wire import Call, pin
 
 _PAGE = 10_000
@@ -29,11 +29,11 @@ def export(connection: psycopg.Connection[Any], actor: UUID) -> Iterator[str]:
     """
     with connection.transaction():
         connection.execute("set transaction isolation level repeatable read read only")
-        yield from _stream(connection, calls.export_account(actor))
+        yield from _stream(connection, calls.export_account(actor=actor))
         after: UUID | None = None
         while True:
             number, line = 0, ""
-            for line in _stream(connection, calls.export_memories(actor, page_size=_PAGE, after=after)):
+            for line in _stream(connection, calls.export_memories(actor=actor, page_size=_PAGE, after=after)):
                 number += 1
                 yield line
             if number < _PAGE:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import psycopg
 
-from memstore import calls
+from memstore.api import calls
 from memstore.errors import InvalidValue, MemstoreError, QuotaReached, StoreUnavailable
 from memstore.models import Memory
 from memstore.store import Store
@@ -172,7 +172,7 @@ def _locate(refusal: MemstoreError, batch: _Batch, function: str) -> LineRefused
         return LineRefused(f"line {number}", refusal)
     for line in batch.lines:
         try:
-            calls.insert_memories(UUID(int=0), [line.item])
+            calls.insert_memories(actor=UUID(int=0), memories=[line.item])
         except InvalidValue as error:  # it can't even be sent
             return LineRefused(f"line {line.number}", error)
     return LineRefused(f"lines {batch.lines[0].number} to {batch.lines[-1].number}", refusal)

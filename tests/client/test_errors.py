@@ -28,10 +28,10 @@ from memstore import (
     QuotaReached,
     Store,
     Violation,
-    calls,
     errors,
     wire,
 )
+from memstore.api import calls
 
 Db = psycopg.Connection[Any]
 
@@ -243,26 +243,21 @@ SAMPLES: dict[str, object] = {
     "date": date(2026, 8, 25),
     "timestamptz": datetime(2026, 8, 25, tzinfo=UTC),
 }
-CALLS: dict[str, Callable[..., wire.Call[Any]]] = {
-    name: getattr(calls, name) for name in dir(Store) if not name.startswith("_") and hasattr(calls, name)
+CALLS: dict[str, wire.Function[Any]] = {
+    name: value for name, value in vars(calls).items() if isinstance(value, wire.Function)
 }
-
-
-def arguments(call: Callable[..., object]) -> dict[str, str]:
-    names = call.__code__.co_varnames[: call.__code__.co_argcount + call.__code__.co_kwonlyargcount]
-    return {name: wire.TYPES[name][0] for name in names if name != "strict"}
 
 
 TEXTS = [
     (name, argument)
     for name, call in CALLS.items()
-    for argument, kind in arguments(call).items()
+    for argument, kind in call.arguments.items()
     if kind in ("text", "jsonb")
 ]
 
 
 def refused_argument(name: str, argument: str, value: object) -> InvalidValue:
-    given = {each: SAMPLES[kind] for each, kind in arguments(CALLS[name]).items()} | {argument: value}
+    given = {each: SAMPLES[kind] for each, kind in CALLS[name].arguments.items()} | {argument: value}
     with pytest.raises(InvalidValue) as caught:
         CALLS[name](**given)
     assert caught.value.field == argument
@@ -275,7 +270,7 @@ def refused_argument(name: str, argument: str, value: object) -> InvalidValue:
 @pytest.mark.parametrize(("name", "argument"), TEXTS)
 def test_text_that_cannot_be_stored(name: str, argument: str, text: str) -> None:
     values: list[object] = [text]
-    if wire.TYPES[argument][0] == "jsonb":
+    if CALLS[name].arguments[argument] == "jsonb":
         values = [[{"body": text}], {"evidence_refs": [{"ref": text}]}, [{text: 1}], [[("a", text)]]]
     for value in values:
         assert refused_argument(name, argument, value).name == "text_not_storable"

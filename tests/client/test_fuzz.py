@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, get_origin, get_type_hints
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -22,17 +22,17 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from memstore import AsyncStore, MemstoreError, Store, calls, errors
-from memstore.wire import Call
+from memstore import AsyncStore, MemstoreError, Store, errors
+from memstore.api.store import Functions
 from tests.sql.support import EVIDENCE, SECRET, SYSTEM, account_of, rows, steward_of
 from tests.sql.test_fuzz import TEXTS
 
 CALLS = 40_000 if os.environ.get("MEMSTORE_LONG") else 1_200
 
 METHODS = {
-    name: tuple(inspect.signature(function).parameters.values())
-    for name, function in vars(calls).items()
-    if inspect.isfunction(function) and get_origin(get_type_hints(function)["return"]) is Call
+    name: tuple(inspect.signature(method).parameters.values())[1:]
+    for name, method in vars(Functions).items()
+    if inspect.isfunction(method) and name != "run"
 }
 
 

@@ -26,8 +26,8 @@ from memstore import (
     SchemaOutdated,
     Store,
     StoreUnavailable,
-    calls,
 )
+from memstore.api.calls import SCHEMA_VERSION
 
 Db = psycopg.Connection[Any]
 
@@ -366,8 +366,8 @@ def test_no_schema_and_an_unharmed_transaction(db: Db) -> None:
 
 
 def test_an_older_schema(db: Db, db_url: str) -> None:
-    version(db, calls.SCHEMA_VERSION - 1)
-    with db.transaction(), pytest.raises(SchemaOutdated, match=f"version {calls.SCHEMA_VERSION - 1}"):
+    version(db, SCHEMA_VERSION - 1)
+    with db.transaction(), pytest.raises(SchemaOutdated, match=f"version {SCHEMA_VERSION - 1}"):
         Store(db).list_rules()
 
     async def body() -> None:
@@ -378,12 +378,12 @@ def test_an_older_schema(db: Db, db_url: str) -> None:
     asyncio.run(body())
     with Store(db_url) as store, pytest.raises(SchemaOutdated):
         store.list_rules()
-    version(db, calls.SCHEMA_VERSION)
+    version(db, SCHEMA_VERSION)
     assert Store(db).list_rules()
 
 
 def test_a_newer_schema(db: Db) -> None:
-    version(db, calls.SCHEMA_VERSION + 1)
+    version(db, SCHEMA_VERSION + 1)
     assert Store(db).list_rules()
     db.execute("drop function memstore.list_rules()")
     with pytest.raises(SchemaOutdated, match="list_rules"):

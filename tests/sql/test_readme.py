@@ -7,19 +7,19 @@ import re
 import psycopg
 import pytest
 
-from memstore import reference, schema
+from memstore import schema
+from tests.generate import install, reference
 
 README = (schema.sql_dir() / "README.md").read_text(encoding="utf-8")
-AGAIN = "write it again with: python -m memstore.schema"
+AGAIN = "write it again with: python -m tests.generate"
 
 
 def test_reference(db: psycopg.Connection) -> None:
     assert reference.reference(db) == README, AGAIN
 
 
-def test_pages() -> None:
-    written = (schema.sql_dir() / "views" / "pages.sql").read_text(encoding="utf-8")
-    assert written == reference.pages_sql(), AGAIN
+def test_install() -> None:
+    assert (schema.sql_dir() / "install.sql").read_text(encoding="utf-8") == install.install_sql(), AGAIN
 
 
 def test_each_function_has_a_place() -> None:

@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
 
 import memstore
-from memstore import calls
+from memstore.api import calls
 
 EVIDENCE = [{"kind": "url", "ref": "r", "digest": "d"}]
 LIFE = {"close", "run"}

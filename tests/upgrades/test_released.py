@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 import pytest
 
-from memstore import calls, schema
+from memstore import schema
+from memstore.api import calls
 from tests.databases import WAYS, dump, empty_database
 from tests.upgrades.released import RELEASES, Release, run_python
 from tests.upgrades.stores import MIGRATIONS, broken, content, fill, without_what_came_later

@@ -1,3 +1,14 @@
+create or replace function memstore.create_user(
+  id uuid default null,
+  external_ref text default null,
+  language text default 'english'
+)
+returns uuid
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 create_user: an account to remember things for.
 
@@ -16,20 +27,11 @@ Arguments
 Returns
   the account's id
 Errors
-  id_taken (the id has another external_ref, or the external_ref another id); actor_unknown (the id was
-  erased); users_external_ref_shape, users_language_shape
+  id_taken                  the id has another external_ref, or the external_ref another id
+  actor_unknown             the id was erased
+  users_external_ref_shape
+  users_language_shape
 */
-create or replace function memstore.create_user(
-  id uuid default null,
-  external_ref text default null,
-  language text default 'english'
-)
-returns uuid
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_candidate memstore.users;
   v_stored memstore.users;

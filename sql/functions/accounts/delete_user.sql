@@ -1,3 +1,12 @@
+create or replace function memstore.delete_user(actor uuid)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
 /*
 delete_user: erases an account.
 
@@ -18,15 +27,6 @@ Returns
 Errors
   actor_unknown
 */
-create or replace function memstore.delete_user(actor uuid)
-returns bigint
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-set enable_hashjoin = off
-set enable_mergejoin = off
-as $$
 declare
   v_accounts uuid[] := memstore.chain_accounts(
     delete_user.actor,

@@ -1,3 +1,10 @@
+create or replace function memstore.find_user(external_ref text)
+returns uuid
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 find_user: the account that has an application's own id.
 
@@ -13,13 +20,6 @@ Returns
 Errors
   none
 */
-create or replace function memstore.find_user(external_ref text)
-returns uuid
-language sql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
   select u.id
   from memstore.users u
   where u.external_ref = find_user.external_ref

@@ -1,3 +1,15 @@
+create or replace function memstore.challenge_memory(
+  actor uuid,
+  memory_id uuid,
+  ground text,
+  evidence_refs jsonb default null
+)
+returns memstore.admission_record
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 challenge_memory: says that a claim is wrong.
 
@@ -24,21 +36,12 @@ Arguments
 Returns
   the record
 Errors
-  actor_unknown, record_target_not_found, quota_reached (200 open challenges of the account);
-  memory_admissions_ground_shape, memory_admissions_evidence_refs_shape
+  actor_unknown
+  record_target_not_found
+  quota_reached                          200 open challenges of the account
+  memory_admissions_ground_shape
+  memory_admissions_evidence_refs_shape
 */
-create or replace function memstore.challenge_memory(
-  actor uuid,
-  memory_id uuid,
-  ground text,
-  evidence_refs jsonb default null
-)
-returns memstore.admission_record
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_user memstore.users := memstore.lock_actor(challenge_memory.actor);
 begin

@@ -1,3 +1,16 @@
+create or replace function memstore.list_claims(
+  actor uuid,
+  status text default null,
+  page_size integer default 50,
+  after uuid default null
+)
+returns setof memstore.claim
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
 /*
 list_claims: a steward's queue.
 
@@ -14,21 +27,11 @@ Arguments
 Returns
   live claims, oldest first: memory, status, and how many challenges are open
 Errors
-  actor_unknown, steward_required; argument_invalid (status, page_size); memory_not_found (after)
+  actor_unknown
+  steward_required
+  argument_invalid  status, page_size
+  memory_not_found  after
 */
-create or replace function memstore.list_claims(
-  actor uuid,
-  status text default null,
-  page_size integer default 50,
-  after uuid default null
-)
-returns setof memstore.claim
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
-as $$
 declare
   v_after memstore.memories;
 begin

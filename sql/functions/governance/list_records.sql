@@ -1,3 +1,10 @@
+create or replace function memstore.list_records(actor uuid, memory_id uuid)
+returns setof memstore.admission_record
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 list_records: the argument about a claim.
 
@@ -13,15 +20,9 @@ Arguments
 Returns
   its records, oldest first
 Errors
-  actor_unknown, record_target_not_found
+  actor_unknown
+  record_target_not_found
 */
-create or replace function memstore.list_records(actor uuid, memory_id uuid)
-returns setof memstore.admission_record
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 begin
   if memstore.memory_status(list_records.actor, list_records.memory_id) is null then
     perform memstore.refuse('record_target_not_found', 'memory_id');

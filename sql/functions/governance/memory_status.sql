@@ -1,3 +1,10 @@
+create or replace function memstore.memory_status(actor uuid, memory_id uuid)
+returns text
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 memory_status: what the records say of a claim.
 
@@ -14,13 +21,6 @@ Returns
 Errors
   actor_unknown
 */
-create or replace function memstore.memory_status(actor uuid, memory_id uuid)
-returns text
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 begin
   perform memstore.require_actor(memory_status.actor);
   return (

@@ -1,3 +1,17 @@
+create or replace function memstore.promote_memory(
+  actor uuid,
+  target uuid,
+  stance text,
+  evidence_refs jsonb,
+  as_of date default null,
+  entity text default null
+)
+returns memstore.memory
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 promote_memory: a steward moves a claim to a reviewed position of a knowledge base.
 
@@ -24,27 +38,17 @@ Arguments
 Returns
   the tombstone
 Errors
-  actor_unknown, steward_required, stance_required, not_supersedable (no live claim); the names of the rules
+  actor_unknown
+  steward_required
+  stance_required
+  not_supersedable   no live claim
+  rules of memories
 */
-create or replace function memstore.promote_memory(
-  actor uuid,
-  target uuid,
-  stance text,
-  evidence_refs jsonb,
-  as_of date default null,
-  entity text default null
-)
-returns memstore.memory
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_user memstore.users;
   v_stance text := memstore.trim_text(promote_memory.stance);
   v_target memstore.memories;
-  v_candidate memstore.memories;
+  v_given memstore.memories;
 begin
   perform memstore.require_steward(promote_memory.actor);
   if coalesce(v_stance, '') = '' then
@@ -62,24 +66,16 @@ begin
     perform memstore.refuse('not_supersedable', 'target');
   end if;
 
-  v_candidate := memstore.new_memory(
-    actor => v_user,
-    body => format('Promoted to %s.', v_stance),
-    bucket => 'system',
-    source_ref => null,
-    embedding => null,
-    embedding_model => null,
-    slug => v_target.slug,
-    entity => coalesce(entity, v_target.entity),
-    tier => 'ledger',
-    as_of => coalesce(as_of, current_date),
-    admission => 'candidate',
-    evidence_refs => evidence_refs,
-    language => v_target.language,
-    id => null
-  );
-  v_candidate.stance := v_stance;
-  return memstore.write_correction(v_user, v_target, v_candidate);
+  v_given := memstore.corrected(v_target);
+  v_given.body := format('Promoted to %s.', v_stance);
+  v_given.stance := v_stance;
+  v_given.source_ref := null;
+  v_given.entity := coalesce(promote_memory.entity, v_target.entity);
+  v_given.tier := 'ledger';
+  v_given.as_of := coalesce(promote_memory.as_of, current_date);
+  v_given.admission := 'candidate';
+  v_given.evidence_refs := promote_memory.evidence_refs;
+  return memstore.write_correction(v_user, v_target, memstore.new_memory(v_user, v_given));
 end
 $$;
 

@@ -1,3 +1,10 @@
+create or replace function memstore.record_admission(actor uuid, memory_id uuid, verdict text, ground text)
+returns memstore.admission_record
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 record_admission: a steward's verdict on a claim.
 
@@ -21,16 +28,12 @@ Arguments
 Returns
   the record
 Errors
-  actor_unknown, steward_required, record_target_not_found; memory_admissions_verdict_shape,
+  actor_unknown
+  steward_required
+  record_target_not_found
+  memory_admissions_verdict_shape
   memory_admissions_ground_shape
 */
-create or replace function memstore.record_admission(actor uuid, memory_id uuid, verdict text, ground text)
-returns memstore.admission_record
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_user memstore.users := memstore.lock_steward(record_admission.actor);
 begin

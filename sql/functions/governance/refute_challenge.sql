@@ -1,3 +1,10 @@
+create or replace function memstore.refute_challenge(actor uuid, challenge_id uuid, ground text)
+returns memstore.admission_record
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 refute_challenge: a steward answers a challenge, which closes it.
 
@@ -19,15 +26,11 @@ Arguments
 Returns
   the record
 Errors
-  actor_unknown, steward_required, challenge_not_found; memory_admissions_ground_shape
+  actor_unknown
+  steward_required
+  challenge_not_found
+  memory_admissions_ground_shape
 */
-create or replace function memstore.refute_challenge(actor uuid, challenge_id uuid, ground text)
-returns memstore.admission_record
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_user memstore.users := memstore.lock_steward(refute_challenge.actor);
   v_memory_id uuid;

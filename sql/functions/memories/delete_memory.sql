@@ -1,3 +1,10 @@
+create or replace function memstore.delete_memory(actor uuid, id uuid)
+returns memstore.memory
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 delete_memory: forgets a memory.
 
@@ -18,15 +25,9 @@ Arguments
 Returns
   the memory as it was
 Errors
-  actor_unknown; memory_not_found (also for another account's)
+  actor_unknown
+  memory_not_found  also for another account's
 */
-create or replace function memstore.delete_memory(actor uuid, id uuid)
-returns memstore.memory
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_accounts uuid[] := memstore.chain_accounts(delete_memory.actor, array[delete_memory.id]);
   v_user memstore.users;

@@ -1,3 +1,10 @@
+create or replace function memstore.export_account(actor uuid)
+returns jsonb
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 export_account: what an export of an account begins with.
 
@@ -18,13 +25,6 @@ Returns
 Errors
   actor_unknown
 */
-create or replace function memstore.export_account(actor uuid)
-returns jsonb
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 begin
   perform memstore.require_actor(export_account.actor);
   return (

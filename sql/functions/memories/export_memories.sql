@@ -1,3 +1,14 @@
+create or replace function memstore.export_memories(actor uuid, page_size integer default 1000, after uuid default null)
+returns setof jsonb
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+-- One text for one memory, whatever the session says; a real has all its digits.
+set timezone = 'UTC'
+set extra_float_digits = 1
+as $$
 /*
 export_memories: all that an account owns, as import_memories takes it.
 
@@ -23,19 +34,10 @@ Returns
   objects with the keys of import_memories, those that are NULL left out; live memories first, then what was replaced
   last; newest first among these
 Errors
-  actor_unknown; argument_invalid (page_size); memory_not_found (after)
+  actor_unknown
+  argument_invalid  page_size
+  memory_not_found  after
 */
-create or replace function memstore.export_memories(actor uuid, page_size integer default 1000, after uuid default null)
-returns setof jsonb
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
--- One text for one memory, whatever the session says; a real has all its digits.
-set timezone = 'UTC'
-set extra_float_digits = 1
-as $$
 declare
   v_after memstore.memory;
 begin
@@ -49,30 +51,14 @@ begin
 
   return query
   select jsonb_strip_nulls(
-    jsonb_build_object(
-      'id', p.id,
-      'bucket', p.bucket,
-      'body', p.body,
-      'source_ref', p.source_ref,
-      'language', p.language,
-      'embedding', p.embedding,
-      'embedding_model', p.embedding_model,
-      'slug', p.slug,
-      'entity', p.entity,
-      'tier', p.tier,
-      'as_of', p.as_of,
-      'admission', p.admission,
-      'evidence_refs', p.evidence_refs,
-      'stance', p.stance,
+    to_jsonb(p) - '{user_id,promoted,search_vector,superseded_by_id}'::text[]
+    || jsonb_build_object(
       'superseded_by_id', (
         select r.id
         from memstore.memories r
         where r.id = p.superseded_by_id
         and r.user_id = p.user_id
-      ),
-      'superseded_at', p.superseded_at,
-      'inserted_at', p.inserted_at,
-      'updated_at', p.updated_at
+      )
     )
   )
   from (

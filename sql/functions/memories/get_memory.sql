@@ -1,3 +1,10 @@
+create or replace function memstore.get_memory(actor uuid, id uuid)
+returns memstore.memory
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 get_memory: one memory by its id.
 
@@ -15,15 +22,9 @@ Arguments
 Returns
   the memory
 Errors
-  actor_unknown; memory_not_found (also for another account's)
+  actor_unknown
+  memory_not_found  also for another account's
 */
-create or replace function memstore.get_memory(actor uuid, id uuid)
-returns memstore.memory
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_memory memstore.memory;
 begin

@@ -1,3 +1,10 @@
+create or replace function memstore.insert_memories(actor uuid, memories jsonb)
+returns setof memstore.memory
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 insert_memories: remembers many things at once, all of them or none.
 
@@ -17,16 +24,13 @@ Arguments
 Returns
   the memories, in the order of the items; their times rise in it too
 Errors
-  as insert_memory, and argument_invalid for what is no such array (an unknown key, a value of another type); the
-  message says which item
+  actor_unknown
+  quota_reached                the account has no room for all
+  id_taken                     an id belongs to something else
+  embedding_dimensions_differ
+  argument_invalid             no such array, an unknown key, a value of another type; the message says which item
+  rules of memories            the message says which item
 */
-create or replace function memstore.insert_memories(actor uuid, memories jsonb)
-returns setof memstore.memory
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_user memstore.users := memstore.lock_user(insert_memories.actor, 'actor');
 begin
@@ -37,8 +41,7 @@ begin
       select r.candidate
       from memstore.read_memories(v_user, memories) r
       order by r.item
-    ),
-    in_order => true
+    )
   ) w;
 end
 $$;

@@ -1,3 +1,25 @@
+create or replace function memstore.insert_memory(
+  actor uuid,
+  body text,
+  bucket text default 'user',
+  source_ref text default null,
+  embedding real[] default null,
+  embedding_model text default null,
+  slug text default null,
+  entity text default null,
+  tier text default null,
+  as_of date default null,
+  admission text default null,
+  evidence_refs jsonb default null,
+  language text default null,
+  id uuid default null
+)
+returns memstore.memory
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 insert_memory: remembers one thing.
 
@@ -28,39 +50,30 @@ Arguments
 Returns
   the memory
 Errors
-  actor_unknown, quota_reached, id_taken, embedding_dimensions_differ; the names of the rules (list_rules)
+  actor_unknown
+  quota_reached
+  id_taken
+  embedding_dimensions_differ
+  rules of memories            see list_rules
 */
-create or replace function memstore.insert_memory(
-  actor uuid,
-  body text,
-  bucket text default 'user',
-  source_ref text default null,
-  embedding real[] default null,
-  embedding_model text default null,
-  slug text default null,
-  entity text default null,
-  tier text default null,
-  as_of date default null,
-  admission text default null,
-  evidence_refs jsonb default null,
-  language text default null,
-  id uuid default null
-)
-returns memstore.memory
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_user memstore.users := memstore.lock_user(insert_memory.actor, 'actor');
+  v_given memstore.memories;
 begin
-  return memstore.write_memory(
-    memstore.new_memory(
-      v_user, body, coalesce(bucket, 'user'), source_ref, embedding, embedding_model, slug, entity, tier, as_of,
-      admission, evidence_refs, language, id
-    )
-  );
+  v_given.id := insert_memory.id;
+  v_given.bucket := insert_memory.bucket;
+  v_given.body := insert_memory.body;
+  v_given.source_ref := insert_memory.source_ref;
+  v_given.language := insert_memory.language;
+  v_given.embedding := insert_memory.embedding;
+  v_given.embedding_model := insert_memory.embedding_model;
+  v_given.slug := insert_memory.slug;
+  v_given.entity := insert_memory.entity;
+  v_given.tier := insert_memory.tier;
+  v_given.as_of := insert_memory.as_of;
+  v_given.admission := insert_memory.admission;
+  v_given.evidence_refs := insert_memory.evidence_refs;
+  return memstore.write_memory(memstore.new_memory(v_user, v_given));
 end
 $$;
 

@@ -1,3 +1,17 @@
+create or replace function memstore.list_memories(
+  actor uuid,
+  bucket text default null,
+  include_superseded boolean default false,
+  page_size integer default 200,
+  after uuid default null
+)
+returns setof memstore.memory
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_custom_plan
+as $$
 /*
 list_memories: the account's memories, newest first.
 
@@ -15,22 +29,10 @@ Arguments
 Returns
   memories, by inserted_at and id, both descending
 Errors
-  actor_unknown; argument_invalid (bucket, page_size); memory_not_found (after)
+  actor_unknown
+  argument_invalid  bucket, page_size
+  memory_not_found  after
 */
-create or replace function memstore.list_memories(
-  actor uuid,
-  bucket text default null,
-  include_superseded boolean default false,
-  page_size integer default 200,
-  after uuid default null
-)
-returns setof memstore.memory
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_custom_plan
-as $$
 declare
   v_after memstore.memory;
 begin

@@ -1,3 +1,14 @@
+create or replace function memstore.list_rules()
+returns table (name text, field text, definition text, message text)
+language sql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+-- Definitions read the same in every session.
+set quote_all_identifiers = off
+set datestyle = 'ISO'
+set timezone = 'UTC'
+as $$
 /*
 list_rules: the rules of a memory, as the database holds them.
 
@@ -11,17 +22,6 @@ Returns
 Errors
   none
 */
-create or replace function memstore.list_rules()
-returns table (name text, field text, definition text, message text)
-language sql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
--- Definitions read the same in every session.
-set quote_all_identifiers = off
-set datestyle = 'ISO'
-set timezone = 'UTC'
-as $$
   select r.name, r.field, r.definition, r.message
   from memstore.rules r
   where r.table_name = 'memories'

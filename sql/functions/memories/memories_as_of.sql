@@ -1,3 +1,10 @@
+create or replace function memstore.memories_as_of(actor uuid, moment timestamptz)
+returns setof memstore.memory
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 memories_as_of: what the account's memory held at a past moment.
 
@@ -14,15 +21,9 @@ Arguments
 Returns
   the memories that were live then, newest first
 Errors
-  actor_unknown; argument_invalid (no moment)
+  actor_unknown
+  argument_invalid  no moment
 */
-create or replace function memstore.memories_as_of(actor uuid, moment timestamptz)
-returns setof memstore.memory
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 begin
   perform memstore.require_actor(memories_as_of.actor);
   if memories_as_of.moment is null then

@@ -1,3 +1,12 @@
+create or replace function memstore.memory_history(actor uuid, id uuid)
+returns setof memstore.memory
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set enable_hashjoin = off
+set enable_mergejoin = off
+as $$
 /*
 memory_history: the whole chain of a memory.
 
@@ -22,17 +31,9 @@ Arguments
 Returns
   memories, oldest first
 Errors
-  actor_unknown; memory_not_found (also for another account's)
+  actor_unknown
+  memory_not_found  also for another account's
 */
-create or replace function memstore.memory_history(actor uuid, id uuid)
-returns setof memstore.memory
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-set enable_hashjoin = off
-set enable_mergejoin = off
-as $$
 begin
   perform memstore.require_actor(memory_history.actor);
   perform 1

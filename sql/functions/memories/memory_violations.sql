@@ -1,3 +1,10 @@
+create or replace function memstore.memory_violations(memory jsonb)
+returns table (name text, field text, message text)
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 memory_violations: every rule that a memory would break.
 
@@ -14,15 +21,8 @@ Arguments
 Returns
   name, field and message of each broken rule, in the order of the fields; none for a memory that is in order
 Errors
-  argument_invalid (no such object)
+  argument_invalid  no such object
 */
-create or replace function memstore.memory_violations(memory jsonb)
-returns table (name text, field text, message text)
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_candidate memstore.memories;
 begin

@@ -1,3 +1,10 @@
+create or replace function memstore.set_embedding(actor uuid, id uuid, embedding real[], embedding_model text)
+returns memstore.memory
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 set_embedding: gives a memory an embedding, or takes it away.
 
@@ -15,20 +22,16 @@ Arguments
   actor            uuid    the account
   id               uuid    the memory, live or superseded
   embedding        real[]  as in insert_memory; NULL, with a NULL model, takes it away
-  embedding_model  text    its model
+  embedding_model  text    its model; NULL with a NULL embedding
 Returns
   the memory
 Errors
-  actor_unknown, memory_not_found, embedding_dimensions_differ; memories_embedding_shape,
+  actor_unknown
+  memory_not_found
+  embedding_dimensions_differ
+  memories_embedding_shape
   memories_embedding_model_shape
 */
-create or replace function memstore.set_embedding(actor uuid, id uuid, embedding real[], embedding_model text)
-returns memstore.memory
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_user memstore.users := memstore.lock_actor(set_embedding.actor);
   v_memory memstore.memories;

@@ -1,3 +1,25 @@
+create or replace function memstore.supersede_memory(
+  actor uuid,
+  target uuid,
+  body text,
+  bucket text default null,
+  source_ref text default null,
+  embedding real[] default null,
+  embedding_model text default null,
+  entity text default null,
+  tier text default null,
+  as_of date default null,
+  admission text default null,
+  evidence_refs jsonb default null,
+  language text default null,
+  id uuid default null
+)
+returns memstore.memory
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 supersede_memory: corrects a memory.
 
@@ -34,34 +56,17 @@ Arguments
 Returns
   the replacement
 Errors
-  actor_unknown; not_supersedable (one answer for a foreign, a superseded and an unknown id); id_taken,
-  quota_reached (a steward's correction of another's claim), embedding_dimensions_differ; the names of the rules
+  actor_unknown
+  not_supersedable             one answer for a foreign, a superseded and an unknown id
+  id_taken
+  quota_reached                a steward's correction of another's claim
+  embedding_dimensions_differ
+  rules of memories
 */
-create or replace function memstore.supersede_memory(
-  actor uuid,
-  target uuid,
-  body text,
-  bucket text default null,
-  source_ref text default null,
-  embedding real[] default null,
-  embedding_model text default null,
-  entity text default null,
-  tier text default null,
-  as_of date default null,
-  admission text default null,
-  evidence_refs jsonb default null,
-  language text default null,
-  id uuid default null
-)
-returns memstore.memory
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_user memstore.users := memstore.lock_memories(supersede_memory.actor, array[supersede_memory.target]);
   v_target memstore.memories;
+  v_given memstore.memories;
   v_candidate memstore.memories;
   v_stored memstore.memories;
   v_bucket text;
@@ -76,22 +81,25 @@ begin
     perform memstore.refuse('not_supersedable', 'target');
   end if;
 
-  v_candidate := memstore.new_memory(
-    v_user,
-    body,
-    v_bucket,
-    coalesce(source_ref, v_target.source_ref),
-    embedding,
-    embedding_model,
-    v_target.slug,
-    coalesce(entity, v_target.entity),
-    coalesce(tier, v_target.tier),
-    case when v_target.bucket = 'system' then coalesce(as_of, current_date) else as_of end,
-    case when v_target.bucket = 'system' then coalesce(admission, 'candidate') else admission end,
-    evidence_refs,
-    coalesce(language, v_target.language),
-    id
-  );
+  -- What is not assigned here is as in the target.
+  v_given := memstore.corrected(v_target);
+  v_given.id := supersede_memory.id;
+  v_given.bucket := v_bucket;
+  v_given.body := supersede_memory.body;
+  v_given.source_ref := coalesce(supersede_memory.source_ref, v_target.source_ref);
+  v_given.language := coalesce(supersede_memory.language, v_target.language);
+  v_given.embedding := supersede_memory.embedding;
+  v_given.embedding_model := supersede_memory.embedding_model;
+  v_given.entity := coalesce(supersede_memory.entity, v_target.entity);
+  v_given.tier := coalesce(supersede_memory.tier, v_target.tier);
+  v_given.as_of := supersede_memory.as_of;
+  v_given.admission := supersede_memory.admission;
+  v_given.evidence_refs := supersede_memory.evidence_refs;
+  if v_target.bucket = 'system' then
+    v_given.as_of := coalesce(v_given.as_of, current_date);
+    v_given.admission := coalesce(v_given.admission, 'candidate');
+  end if;
+  v_candidate := memstore.new_memory(v_user, v_given);
 
   if v_target.superseded_at is not null then
     select m.*

@@ -1,3 +1,10 @@
+create or replace function memstore.supersede_with(actor uuid, target uuid, replacement uuid)
+returns memstore.memory
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 supersede_with: replaces a memory by another one that is already there.
 
@@ -23,15 +30,9 @@ Arguments
 Returns
   the replaced memory
 Errors
-  actor_unknown; not_supersedable (one answer for whatever is wrong with either)
+  actor_unknown
+  not_supersedable  one answer for whatever is wrong with either
 */
-create or replace function memstore.supersede_with(actor uuid, target uuid, replacement uuid)
-returns memstore.memory
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_user memstore.users := memstore.lock_memories(
     supersede_with.actor,

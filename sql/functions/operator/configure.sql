@@ -1,3 +1,20 @@
+create or replace function memstore.configure(
+  maximum_live_memories integer default null,
+  maximum_attached integer default null,
+  maximum_attached_characters integer default null,
+  lexical_floor double precision default null,
+  semantic_floor double precision default null,
+  previous_share double precision default null,
+  next_share double precision default null,
+  system_recall_enabled boolean default null,
+  maximum_system_pool integer default null
+)
+returns memstore.settings
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 configure: changes the store's settings, and tells them.
 
@@ -22,25 +39,8 @@ Arguments
 Returns
   the settings
 Errors
-  the names of the rules of settings, such as settings_lexical_floor_shape
+  rules of settings  such as settings_lexical_floor_shape
 */
-create or replace function memstore.configure(
-  maximum_live_memories integer default null,
-  maximum_attached integer default null,
-  maximum_attached_characters integer default null,
-  lexical_floor double precision default null,
-  semantic_floor double precision default null,
-  previous_share double precision default null,
-  next_share double precision default null,
-  system_recall_enabled boolean default null,
-  maximum_system_pool integer default null
-)
-returns memstore.settings
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_settings memstore.settings;
 begin

@@ -1,3 +1,10 @@
+create or replace function memstore.forget_embedding_model(name text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 forget_embedding_model: takes back register_embedding_model.
 
@@ -12,13 +19,6 @@ Arguments
 Errors
   none
 */
-create or replace function memstore.forget_embedding_model(name text)
-returns void
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 begin
   update memstore.embedding_models e
   set registered = false

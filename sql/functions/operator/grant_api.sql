@@ -1,3 +1,10 @@
+create or replace function memstore.grant_api(role text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 grant_api: lets a role call the API.
 
@@ -12,15 +19,8 @@ operator function. Functions that a later version adds are granted to it too, wh
 Arguments
   role  text  the role's name
 Errors
-  argument_invalid (no such role)
+  argument_invalid  no such role
 */
-create or replace function memstore.grant_api(role text)
-returns void
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_functions text;
 begin

@@ -1,3 +1,10 @@
+create or replace function memstore.import_memories(user_id uuid, memories jsonb)
+returns setof memstore.memory
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 import_memories: brings in memories of one account with their ids and times.
 
@@ -19,15 +26,14 @@ Arguments
 Returns
   the memories, in the order of the items
 Errors
-  as insert_memories, and not_supersedable for a pointer that no correction could have left
+  actor_unknown
+  not_supersedable             a pointer that no correction could have left
+  quota_reached                the account has no room for all
+  id_taken                     an id belongs to something else
+  embedding_dimensions_differ
+  argument_invalid             no such array, an unknown key, a value of another type; the message says which item
+  rules of memories            the message says which item
 */
-create or replace function memstore.import_memories(user_id uuid, memories jsonb)
-returns setof memstore.memory
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_user memstore.users := memstore.lock_user(import_memories.user_id, 'user_id');
 begin
@@ -38,8 +44,7 @@ begin
       select r.candidate
       from memstore.read_memories(v_user, memories, with_history => true) r
       order by r.item
-    ),
-    in_order => false
+    )
   ) w;
 end
 $$;

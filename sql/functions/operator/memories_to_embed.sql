@@ -1,3 +1,14 @@
+create or replace function memstore.memories_to_embed(
+  embedding_model text,
+  page_size integer default 1000,
+  after uuid default null
+)
+returns setof memstore.memory
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 memories_to_embed: the memories that have no embedding of a model yet.
 
@@ -17,19 +28,8 @@ Arguments
 Returns
   live memories of all accounts and buckets, tombstones aside, by id
 Errors
-  argument_invalid (embedding_model, page_size)
+  argument_invalid  embedding_model, page_size
 */
-create or replace function memstore.memories_to_embed(
-  embedding_model text,
-  page_size integer default 1000,
-  after uuid default null
-)
-returns setof memstore.memory
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   -- Once, not for each row: it may be long.
   v_model text := memstore.trim_text(memories_to_embed.embedding_model);

@@ -1,3 +1,10 @@
+create or replace function memstore.register_embedding_model(name text, dimensions integer)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 register_embedding_model: fixes the number of dimensions of a model's embeddings.
 
@@ -11,16 +18,9 @@ Arguments
   name        text     the model's name, 1 to 200 characters
   dimensions  integer  1 to 16,000
 Errors
-  embedding_dimensions_differ (embeddings of another width are stored); the names of the rules of
-  embedding_models, such as embedding_models_dimensions_shape
+  embedding_dimensions_differ  embeddings of another width are stored
+  rules of embedding_models    such as embedding_models_dimensions_shape
 */
-create or replace function memstore.register_embedding_model(name text, dimensions integer)
-returns void
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_model memstore.embedding_models;
 begin

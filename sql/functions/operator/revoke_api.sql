@@ -1,3 +1,10 @@
+create or replace function memstore.revoke_api(role text)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 revoke_api: takes back grant_api.
 
@@ -14,15 +21,8 @@ Operator only.
 Arguments
   role  text  the role's name
 Errors
-  argument_invalid (no such role)
+  argument_invalid  no such role
 */
-create or replace function memstore.revoke_api(role text)
-returns void
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 begin
   if not exists (select from pg_roles r where r.rolname = revoke_api.role) then
     perform memstore.refuse('argument_invalid', 'role');

@@ -1,3 +1,10 @@
+create or replace function memstore.set_maximum_live_memories(user_id uuid, maximum_live_memories integer)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 set_maximum_live_memories: the ceiling of one account.
 
@@ -12,15 +19,9 @@ Arguments
   user_id                uuid     the account
   maximum_live_memories  integer  live memories at most, of all buckets, tombstones aside; 0 or more
 Errors
-  actor_unknown; users_maximum_live_memories_shape
+  actor_unknown
+  users_maximum_live_memories_shape
 */
-create or replace function memstore.set_maximum_live_memories(user_id uuid, maximum_live_memories integer)
-returns void
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_user memstore.users := memstore.lock_user(set_maximum_live_memories.user_id, 'user_id');
 begin

@@ -1,3 +1,10 @@
+create or replace function memstore.set_steward(user_id uuid, steward boolean)
+returns void
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 set_steward: marks an account as a steward of the system bucket, or unmarks it.
 
@@ -11,15 +18,9 @@ Arguments
   user_id  uuid     the account
   steward  boolean  whether it is a steward
 Errors
-  actor_unknown; users_steward_shape
+  actor_unknown
+  users_steward_shape
 */
-create or replace function memstore.set_steward(user_id uuid, steward boolean)
-returns void
-language plpgsql
-volatile
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   v_user memstore.users := memstore.lock_user(set_steward.user_id, 'user_id');
 begin

@@ -1,3 +1,10 @@
+create or replace function memstore.store_statistics()
+returns table (name text, labels jsonb, value double precision, exact boolean)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 store_statistics: figures of the whole store, for monitoring.
 
@@ -45,13 +52,6 @@ Returns
 Errors
   none
 */
-create or replace function memstore.store_statistics()
-returns table (name text, labels jsonb, value double precision, exact boolean)
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   c_pages constant bigint := 4096::bigint;
   v_pages bigint := pg_relation_size('memstore.memories') / current_setting('block_size')::bigint;

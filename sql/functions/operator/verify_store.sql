@@ -1,3 +1,10 @@
+create or replace function memstore.verify_store()
+returns table (invariant text, violations bigint, example text)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 verify_store: whether the store's data is as its rules have it.
 
@@ -47,13 +54,6 @@ Returns
 Errors
   none
 */
-create or replace function memstore.verify_store()
-returns table (invariant text, violations bigint, example text)
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 begin
   return query
   with recursive

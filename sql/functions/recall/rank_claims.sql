@@ -1,3 +1,24 @@
+create or replace function memstore.rank_claims(
+  actor uuid,
+  query text,
+  embedding real[] default null,
+  embedding_model text default null
+)
+returns table (
+  memory memstore.memory,
+  score double precision,
+  lexical_score double precision,
+  semantic_score double precision,
+  eligible boolean
+)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
 /*
 rank_claims: the claims of the system bucket that are about a turn.
 
@@ -28,27 +49,6 @@ Returns
 Errors
   actor_unknown
 */
-create or replace function memstore.rank_claims(
-  actor uuid,
-  query text,
-  embedding real[] default null,
-  embedding_model text default null
-)
-returns table (
-  memory memstore.memory,
-  score double precision,
-  lexical_score double precision,
-  semantic_score double precision,
-  eligible boolean
-)
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set jit = off
-as $$
 declare
   v_settings memstore.settings;
   v_hybrid boolean := memstore.embedding_is_usable(embedding, embedding_model);

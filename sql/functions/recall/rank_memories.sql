@@ -1,3 +1,24 @@
+create or replace function memstore.rank_memories(
+  actor uuid,
+  query text,
+  embedding real[] default null,
+  embedding_model text default null
+)
+returns table (
+  memory memstore.memory,
+  score double precision,
+  lexical_score double precision,
+  semantic_score double precision,
+  eligible boolean
+)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
 /*
 rank_memories: how well each memory of the account fits a turn.
 
@@ -27,27 +48,6 @@ Returns
 Errors
   actor_unknown
 */
-create or replace function memstore.rank_memories(
-  actor uuid,
-  query text,
-  embedding real[] default null,
-  embedding_model text default null
-)
-returns table (
-  memory memstore.memory,
-  score double precision,
-  lexical_score double precision,
-  semantic_score double precision,
-  eligible boolean
-)
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set jit = off
-as $$
 begin
   perform memstore.require_actor(rank_memories.actor);
   if coalesce(memstore.trim_text(rank_memories.query), '') = '' then

@@ -1,3 +1,24 @@
+create or replace function memstore.recall(
+  actor uuid,
+  query text,
+  embedding real[] default null,
+  embedding_model text default null,
+  maximum_attached integer default null,
+  maximum_attached_characters integer default null,
+  out memories jsonb,
+  out dropped integer,
+  out unembedded integer,
+  out backend text,
+  out note text
+)
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set jit = off
+as $$
 /*
 recall: what one turn is told.
 
@@ -27,29 +48,9 @@ Returns
   attached), unembedded (where the turn has an embedding: candidates without one of its model, compared by words
   alone), backend (none, lexical, hybrid), and the note to put before the turn, NULL where there is nothing to say
 Errors
-  actor_unknown; argument_invalid (a bound below 0)
+  actor_unknown
+  argument_invalid  a bound below 0
 */
-create or replace function memstore.recall(
-  actor uuid,
-  query text,
-  embedding real[] default null,
-  embedding_model text default null,
-  maximum_attached integer default null,
-  maximum_attached_characters integer default null,
-  out memories jsonb,
-  out dropped integer,
-  out unembedded integer,
-  out backend text,
-  out note text
-)
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-set plan_cache_mode = force_generic_plan
-set enable_seqscan = off
-set jit = off
-as $$
 declare
   v_bounds memstore.settings;
   v_best record;

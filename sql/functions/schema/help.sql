@@ -1,3 +1,10 @@
+create or replace function memstore.help(topic text default null)
+returns setof text
+language plpgsql
+stable
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
 /*
 help: the page of a function, or what an error means.
 
@@ -14,15 +21,8 @@ Arguments
 Returns
   the page, one line a row
 Errors
-  argument_invalid (nothing has this word)
+  argument_invalid  nothing has this word
 */
-create or replace function memstore.help(topic text default null)
-returns setof text
-language plpgsql
-stable
-security definer
-set search_path = pg_catalog, pg_temp
-as $$
 declare
   -- Also memstore.recall, RECALL and recall(uuid, text).
   v_topic constant text := regexp_replace(lower(memstore.trim_text(help.topic)), '^memstore[.]|[(].*$', '', 'g');

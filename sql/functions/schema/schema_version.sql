@@ -1,3 +1,9 @@
+create or replace function memstore.schema_version()
+returns integer
+language sql
+immutable parallel safe
+security invoker
+as $$
 /*
 schema_version: the number of the newest migration that these functions were written for.
 
@@ -13,12 +19,6 @@ Returns
 Errors
   none
 */
-create or replace function memstore.schema_version()
-returns integer
-language sql
-immutable parallel safe
-security invoker
-as $$
   select 7
 $$;
 

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from memstore import Store, calls
+from memstore import Store
+from memstore.api import calls
 from tests.bench import data, load
 from tests.bench.figures import Bench
 from tests.bench.measuring import Row, Target
@@ -22,7 +23,7 @@ _ACTIONS = ("add", "search", "list", "delete")
 def client(bench: Bench) -> Iterator[Row]:
     """Store.recall against psycopg with the same statement and values."""
     owner, turn = data.account(0), data.Texts("client").turn()
-    call = calls.recall(owner, turn)
+    call = calls.recall(actor=owner, query=turn)
     with psycopg.connect(bench.store(), autocommit=True) as connection:
         store = Store(connection)
         repeated = bench.effort.repeated

@@ -1,0 +1,119 @@
+-- The rows that a JSON array of objects asks for, with its items' positions from 1 and rising times. Keys are the arguments
+-- of insert_memory; with_history, all columns of the table. A key that is unknown and a value that has
+-- another type are refused with the item's position. What was read is checked against no rule of the table.
+create or replace function memstore.read_memories(actor memstore.users, memories jsonb, with_history boolean default false)
+returns table (item bigint, candidate memstore.memories)
+language plpgsql
+volatile
+security invoker
+set standard_conforming_strings = on
+as $$
+declare
+  -- The known keys with their types.
+  v_types jsonb := (
+    select jsonb_object_agg(a.attname, format_type(a.atttypid, null))
+    from pg_attribute a
+    where a.attrelid = 'memstore.memories'::regclass
+    and a.attnum > 0
+    and not a.attisdropped
+    and a.attgenerated = ''
+    and a.attname <> 'user_id'
+    and (with_history or exists (
+      select from pg_proc p
+      where p.proname = 'insert_memory'
+      and p.pronamespace = 'memstore'::regnamespace
+      and a.attname::text = any (p.proargnames)
+    ))
+  );
+  v_started timestamptz := clock_timestamp();
+  v_item bigint;
+  v_field text;
+  v_row record;
+  v_given memstore.memories;
+begin
+  if coalesce(jsonb_typeof(memories), '') <> 'array' then
+    perform memstore.refuse('argument_invalid', 'memories');
+  end if;
+  if jsonb_array_length(memories) > 10000 then
+    perform memstore.refuse('argument_invalid', 'memories', 'More than 10000 items');
+  end if;
+
+  select i.position, ''
+  into v_item, v_field
+  from jsonb_array_elements(memories) with ordinality i (value, position)
+  where jsonb_typeof(i.value) <> 'object'
+  order by i.position
+  limit 1;
+  if not found then
+    -- An unknown key is not named: what stands in a key's place could be a text.
+    select i.position, case when k.wanted is null then 'memories' else k.field end
+    into v_item, v_field
+    from jsonb_array_elements(memories) with ordinality i (value, position)
+    cross join jsonb_each(i.value) f
+    cross join lateral (
+      select
+        f.key as field,
+        v_types ->> f.key as wanted,
+        jsonb_typeof(f.value) as type,
+        f.value #>> '{}' as content
+    ) k
+    where k.wanted is null
+    or k.type <> 'null'
+    and not case k.wanted
+      when 'text' then k.type = 'string'
+      when 'jsonb' then true
+      when 'real[]' then
+        k.type = 'array'
+        and not jsonb_path_exists(f.value, 'strict $[*] ? (@.type() != "number" && @.type() != "null")')
+      when 'uuid' then
+        k.type = 'string'
+        and k.content ~ '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$'
+      when 'date' then k.type = 'string' and memstore.is_date(k.content)
+      when 'timestamp with time zone' then
+        k.type = 'string'
+        and k.content ~ '^\d{4}-\d\d-\d\d[T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)$'
+        and memstore.is_date(left(k.content, 10))
+    end is true
+    order by i.position, k.field
+    limit 1;
+  end if;
+  if found then
+    perform memstore.refuse('argument_invalid', v_field, 'Item ' || v_item);
+  end if;
+
+  for v_row in
+    select
+      i.position,
+      jsonb_populate_record(null::memstore.memories, i.value - 'embedding') as given,
+      case
+        when jsonb_typeof(i.value -> 'embedding') = 'array' then (
+          -- A real holds neither 1e99 nor 1e-99: the rule refuses the one, the other is zero. 1e-45 is the smallest.
+          select coalesce(
+            array_agg(
+              case
+                when abs(n.number) > 1e7 then 'infinity'::real
+                when abs(n.number) < 1e-45 then 0::real
+                else n.number::real
+              end
+              order by e.position
+            ),
+            '{}'
+          )
+          from jsonb_array_elements(i.value -> 'embedding') with ordinality e (value, position)
+          cross join lateral (select nullif(e.value, 'null')::numeric as number) n
+        )
+      end as embedding
+    from jsonb_array_elements(memories) with ordinality i (value, position)
+    order by i.position
+  loop
+    item := v_row.position;
+    v_given := v_row.given;
+    v_given.embedding := v_row.embedding;
+    v_given.inserted_at := coalesce(v_given.inserted_at, v_started + item * interval '1 microsecond');
+    candidate := memstore.new_memory(actor, v_given);
+    return next;
+  end loop;
+end
+$$;
+
+comment on function memstore.read_memories(memstore.users, jsonb, boolean) is 'The rows that a JSON array of objects asks for.';

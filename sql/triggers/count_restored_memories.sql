@@ -1,0 +1,52 @@
+-- An account comes with its count of live memories, which may be above a ceiling that was lowered. Its memories add
+-- nothing to that, unless they are more.
+create or replace function memstore.count_restored_memories()
+returns trigger
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_over boolean;
+begin
+  perform 1
+  from memstore.users u
+  where u.id in (select n.user_id from new_memories n)
+  order by u.id
+  for no key update;
+
+  with counted as (
+    select m.user_id, count(*) as number
+    from memstore.memories m
+    where m.user_id in (select n.user_id from new_memories n)
+    and m.superseded_at is null
+    and not m.promoted
+    group by m.user_id
+  ),
+  raised as (
+    update memstore.users u
+    set live_memories = c.number
+    from counted c
+    where u.id = c.user_id
+    and u.live_memories < c.number
+    returning u.live_memories > u.maximum_live_memories as over
+  )
+  select bool_or(r.over)
+  into v_over
+  from raised r;
+  if v_over then
+    perform memstore.refuse('quota_reached', 'actor');
+  end if;
+  return null;
+end
+$$;
+
+comment on function memstore.count_restored_memories() is 'Trigger: holds the count of live memories while accounts are restored with theirs.';
+
+create or replace trigger memories_count_restored
+after insert on memstore.memories
+referencing new table as new_memories
+for each statement
+when (memstore.is_restore())
+execute function memstore.count_restored_memories();

@@ -1,0 +1,29 @@
+-- One number of dimensions for each embedding model, whoever writes. AFTER, because a BEFORE UPDATE trigger would
+-- have the generated columns computed anew. Triggers fire in the order of their names: the capital has these note a
+-- new model before the foreign key (RI_…) asks for it.
+create or replace function memstore.hold_embedding_dimensions()
+returns trigger
+language plpgsql
+volatile
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform memstore.note_embedding_model(new.embedding_model, cardinality(new.embedding));
+  return null;
+end
+$$;
+
+comment on function memstore.hold_embedding_dimensions() is 'Trigger: holds the dimensions of a model''s embeddings.';
+
+create or replace trigger "Memories_embedding_insert"
+after insert on memstore.memories
+for each row
+when (new.embedding_model is not null)
+execute function memstore.hold_embedding_dimensions();
+
+create or replace trigger "Memories_embedding_update"
+after update of embedding, embedding_model on memstore.memories
+for each row
+when (new.embedding_model is not null)
+execute function memstore.hold_embedding_dimensions();
