@@ -70,7 +70,7 @@ class AsyncStore(AsyncFunctions):
         self._asked_to_prepare = prepare
         self._prepare: bool | None = False
         self._own: AsyncConnectionPool | None = None
-        self._fits = False
+        self._schema_checked = False
         if isinstance(source, str):
             self._url = wire.connection_string(source, timeout)
             self._source = self._own = AsyncConnectionPool(
@@ -131,8 +131,8 @@ class AsyncStore(AsyncFunctions):
         try:
             await self._finish_earlier()
             earlier = False
-            if not self._fits:
-                await self._look()
+            if not self._schema_checked:
+                await self._check_schema()
             async with self._connection() as connection, _undone(connection) if undo else nullcontext():
                 return await _fetch(connection, call, self._prepare)
         except (psycopg.Error, UnicodeError) as error:
@@ -140,7 +140,7 @@ class AsyncStore(AsyncFunctions):
             if earlier and not isinstance(refusal, StoreUnavailable):
                 raise
         if isinstance(refusal, StoreUnavailable):
-            self._fits = False
+            self._schema_checked = False
         return call.refused(refusal)
 
     def _connection(self) -> AbstractAsyncContextManager[AsyncConnection[object]]:
@@ -155,7 +155,7 @@ class AsyncStore(AsyncFunctions):
             async with source.pipeline():  # the start of a pipeline inside another synchronises
                 pass
 
-    async def _look(self) -> None:
+    async def _check_schema(self) -> None:
         """Sees whether the schema fits, as `Store` does."""
         if self._own is None:
             async with self._connection() as connection:
@@ -167,7 +167,7 @@ class AsyncStore(AsyncFunctions):
             await self._own.check()
         prepares = direct if self._asked_to_prepare is None else self._asked_to_prepare
         self._prepare = None if prepares else False  # to psycopg, None leaves it to the threshold
-        self._fits = True
+        self._schema_checked = True
 
 
 @asynccontextmanager
@@ -185,7 +185,7 @@ async def _undone(connection: AsyncConnection[object]) -> AsyncIterator[None]:
 
 async def _fetch(connection: AsyncConnection[object], call: Call[T], prepare: bool | None = False) -> T:
     async with AsyncCursor(connection, row_factory=tuple_row) as cursor:
-        wire.pin(cursor)
+        wire.use_text_adapters(cursor)
         await cursor.execute(call.statement, call.parameters, prepare=prepare)
         return call.answer(await cursor.fetchall())
 

@@ -161,6 +161,9 @@ class AdmissionRecord(_Redacted):
         evidence_refs: Of a challenge: its evidence; None where it has none.
         slug: What it is about, by name: `adm:`, `chl:` or `ref:`, and an id.
         inserted_at: When it was written.
+        effect: Of a challenge, what it does to its claim: `in_effect` (it suspends the claim), `queued` behind
+            other challenges of its author, `not_admitted` (only an admitted claim can be suspended),
+            `without_evidence` or `refuted`.
     """
 
     _private: ClassVar[dict[str, str]] = {"ground": "characters", "evidence_refs": "pieces"}
@@ -175,6 +178,7 @@ class AdmissionRecord(_Redacted):
     evidence_refs: tuple[Evidence, ...] | None = field(repr=False, hash=False)
     slug: str
     inserted_at: datetime
+    effect: str | None
 
 
 @dataclass(frozen=True, slots=True)

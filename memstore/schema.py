@@ -87,12 +87,13 @@ def _code_checksum() -> str:
     return digest.hexdigest()
 
 
-def _migration_files() -> list[Path]:
+def migration_files() -> list[Path]:
+    """The migrations without their rollbacks, in the order in which they apply."""
     return [p for p in sorted(migrations_dir().glob("[0-9]*.sql")) if not p.name.endswith(".rollback.sql")]
 
 
 def _migration_checksums() -> dict[str, str]:
-    return {p.stem: hashlib.sha256(p.read_bytes()).hexdigest() for p in _migration_files()}
+    return {p.stem: hashlib.sha256(p.read_bytes()).hexdigest() for p in migration_files()}
 
 
 def checksums() -> dict[str, str]:

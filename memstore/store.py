@@ -90,7 +90,7 @@ class Store(Functions):
         self._asked_to_prepare = prepare
         self._prepare: bool | None = False
         self._own: ConnectionPool | None = None
-        self._fits = False
+        self._schema_checked = False
         if isinstance(source, str):
             self._url = wire.connection_string(source, timeout)
             self._source = self._own = ConnectionPool(
@@ -152,8 +152,8 @@ class Store(Functions):
         try:
             self._finish_earlier()
             earlier = False
-            if not self._fits:
-                self._look()
+            if not self._schema_checked:
+                self._check_schema()
             with self._connection() as connection, _undone(connection) if undo else nullcontext():
                 return _fetch(connection, call, self._prepare)
         except (psycopg.Error, UnicodeError) as error:
@@ -161,7 +161,7 @@ class Store(Functions):
             if earlier and not isinstance(refusal, StoreUnavailable):
                 raise
         if isinstance(refusal, StoreUnavailable):
-            self._fits = False
+            self._schema_checked = False
         return call.refused(refusal)
 
     def _connection(self) -> AbstractContextManager[Connection[object]]:
@@ -176,7 +176,7 @@ class Store(Functions):
             with source.pipeline():  # the start of a pipeline inside another synchronises
                 pass
 
-    def _look(self) -> None:
+    def _check_schema(self) -> None:
         """Sees whether the schema fits: once, and again when the store was out of reach meanwhile."""
         if self._own is None:
             with self._connection() as connection:
@@ -189,7 +189,7 @@ class Store(Functions):
             self._own.check()
         prepares = direct if self._asked_to_prepare is None else self._asked_to_prepare
         self._prepare = None if prepares else False  # to psycopg, None leaves it to the threshold
-        self._fits = True
+        self._schema_checked = True
 
 
 def without_embedding(call: Call[T], model: str, error: Exception) -> None:
@@ -214,7 +214,7 @@ def _undone(connection: Connection[object]) -> Iterator[None]:
 def _fetch(connection: Connection[object], call: Call[T], prepare: bool | None = False) -> T:
     # A cursor of our own making, whatever the connection's cursor and row factories make.
     with Cursor(connection, row_factory=tuple_row) as cursor:
-        wire.pin(cursor)
+        wire.use_text_adapters(cursor)
         cursor.execute(call.statement, call.parameters, prepare=prepare)
         return call.answer(cursor.fetchall())
 

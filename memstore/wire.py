@@ -180,7 +180,7 @@ def connection_string(source: str, timeout: float) -> str:
     raise ValueError("the connection string isn't one that libpq reads")
 
 
-def pin(cursor: AdaptContext) -> None:
+def use_text_adapters(cursor: AdaptContext) -> None:
     """Gives a cursor psycopg's own adapters for text, whatever the connection has instead."""
     cursor.adapters.register_dumper(str, StrDumperUnknown)
     cursor.adapters.register_loader("text", TextLoader)

@@ -51,21 +51,26 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0007-cheaper-writes.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0008-challenge-effect') as pending \gset
+\if :pending
+\ir ../migrations/0008-challenge-effect.sql
+\endif
 -- end
 \ir yoyo.sql
 
 -- code: by folder and name, written by python -m tests.generate
 \ir views/api.sql
 \ir views/api_functions.sql
+\ir views/memory_columns.sql
 \ir views/pages.sql
 \ir views/refusals.sql
 \ir views/rules.sql
+\ir internal/accounts/lock_account.sql
 \ir internal/accounts/lock_actor.sql
 \ir internal/accounts/lock_steward.sql
-\ir internal/accounts/lock_user.sql
 \ir internal/accounts/require_actor.sql
 \ir internal/accounts/require_steward.sql
-\ir internal/accounts/write_user.sql
+\ir internal/accounts/write_account.sql
 \ir internal/errors/refuse.sql
 \ir internal/errors/refuse_row.sql
 \ir internal/governance/derive_challenges.sql
@@ -79,13 +84,11 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/governance/to_record.sql
 \ir internal/governance/write_record.sql
 \ir internal/memories/chain_accounts.sql
-\ir internal/memories/corrected.sql
+\ir internal/memories/ensure_embedding_model.sql
 \ir internal/memories/is_date.sql
 \ir internal/memories/lock_memories.sql
 \ir internal/memories/new_memory.sql
-\ir internal/memories/note_embedding_model.sql
 \ir internal/memories/read_memories.sql
-\ir internal/memories/same_content.sql
 \ir internal/memories/trim_evidence.sql
 \ir internal/memories/write_correction.sql
 \ir internal/memories/write_memories.sql
@@ -112,9 +115,9 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir triggers/count_restored_memories.sql
 \ir triggers/hold_chain.sql
 \ir triggers/hold_embedding_dimensions.sql
-\ir triggers/note_deleted_claims.sql
-\ir triggers/note_records.sql
-\ir triggers/note_retired_claims.sql
+\ir triggers/project_deleted_claims.sql
+\ir triggers/project_records.sql
+\ir triggers/project_retired_claims.sql
 \ir triggers/refuse_memory_change.sql
 \ir triggers/refuse_record_change.sql
 \ir triggers/release_embedding_models.sql
@@ -163,6 +166,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/schema/help.sql
 \ir functions/schema/schema_version.sql
 \ir compile.sql
+\ir obsolete.sql
 \ir grants.sql
 \ir digest.sql
 -- end

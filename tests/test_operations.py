@@ -121,7 +121,7 @@ def test_guide(database: str, folder: Path) -> None:
 def test_the_figures_name_every_migration() -> None:
     """What the guide says of locks is complete: a new migration needs its line."""
     text = (ROOT / "migrations" / "README.md").read_text(encoding="utf-8")
-    newest = schema._migration_files()[-1]
+    newest = schema.migration_files()[-1]
     assert f"\n| {newest.name[:4]} |" in text
     # What is rolled back first.
     assert f" --revision {newest.stem} " in text

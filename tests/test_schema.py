@@ -29,7 +29,7 @@ from tests.generate import install
 if TYPE_CHECKING:
     from tests.conftest import Server
 
-MIGRATIONS = [path.stem for path in schema._migration_files()]
+MIGRATIONS = [path.stem for path in schema.migration_files()]
 
 
 @pytest.fixture

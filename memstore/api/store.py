@@ -672,7 +672,7 @@ class Functions(ABC):
                 and digest (200 characters).
 
         Returns:
-            The record.
+            The record, with its effect as in list_records.
 
         Raises:
             ActorUnknown: The account does not exist.
@@ -727,7 +727,10 @@ class Functions(ABC):
             memory_id: the claim, live or superseded.
 
         Returns:
-            Its records, oldest first.
+            Its records, oldest first. The effect of a challenge is in_effect (it suspends the claim), queued
+            (its author's earlier challenges use up the author's share of the admitted claims, or one is
+            against this claim already), not_admitted (only an admitted claim can be suspended),
+            without_evidence or refuted; of other records it is None.
 
         Raises:
             ActorUnknown: The account does not exist.

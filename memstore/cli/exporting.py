@@ -43,7 +43,7 @@ def export(connection: psycopg.Connection[Any], actor: UUID) -> Iterator[str]:
 
 def _stream(connection: psycopg.Connection[Any], call: Call[Any]) -> Iterator[str]:
     with connection.cursor() as cursor:
-        pin(cursor)
+        use_text_adapters(cursor)
         for (line,) in cursor.stream(call.statement, call.parameters):
             yield line
 

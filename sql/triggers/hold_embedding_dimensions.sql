@@ -9,7 +9,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform memstore.note_embedding_model(new.embedding_model, cardinality(new.embedding));
+  perform memstore.ensure_embedding_model(new.embedding_model, cardinality(new.embedding));
   return null;
 end
 $$;

@@ -1,4 +1,4 @@
--- What a memory says never changes, for anybody. compile_columns writes the trigger memories_fixed and its condition.
+-- Names the changed column. compile_columns() writes the trigger memories_fixed, whose condition names the fixed ones.
 create or replace function memstore.refuse_memory_change()
 returns trigger
 language plpgsql
@@ -7,18 +7,17 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_old jsonb := to_jsonb(old) - '{embedding,embedding_model,superseded_by_id,superseded_at,updated_at,promoted,search_vector}'::text[];
+  v_new jsonb := to_jsonb(new);
+  v_old jsonb := to_jsonb(old);
 begin
   perform memstore.refuse(
     'memory_is_immutable',
     (
-      select a.attname
-      from pg_attribute a
-      join jsonb_each(to_jsonb(new)) n on n.key = a.attname
-      join jsonb_each(v_old) o on o.key = n.key
-      where a.attrelid = tg_relid
-      and n.value <> o.value
-      order by a.attnum
+      select c.name
+      from memstore.memory_columns c
+      where c.fixed
+      and v_new -> c.name <> v_old -> c.name
+      order by c.position
       limit 1
     )
   );

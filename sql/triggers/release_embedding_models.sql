@@ -1,5 +1,5 @@
 -- A name that the operator has not registered goes with its last embedding. Whoever might still need it, or can't see
--- whether it is the last, leaves it: note_embedding_model treats a name that nobody uses as free.
+-- whether it is the last, leaves it: ensure_embedding_model treats a name that nobody uses as free.
 create or replace function memstore.release_embedding_models()
 returns trigger
 language plpgsql

@@ -43,7 +43,3 @@ before insert on memstore.open_challenges
 for each row
 when (memstore.is_restore())
 execute function memstore.skip_derived_row();
-
--- An earlier version's.
-drop trigger if exists open_challenges_once on memstore.open_challenges;
-drop function if exists memstore.skip_known_challenge();

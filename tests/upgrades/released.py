@@ -65,7 +65,7 @@ def releases() -> list[Release]:
         lasts = [_git("rev-parse", f"{commit}^").decode().strip() for commit in changed[1:]] + [head]
     except (OSError, subprocess.CalledProcessError):
         return []
-    files = schema._migration_files()
+    files = schema.migration_files()
     today = {path.name: _git("hash-object", str(path)).decode().strip() for path in files}
     found: dict[str, Release] = {}
     for pair in zip(changed, lasts, strict=True):

@@ -11,7 +11,7 @@ from yoyo import read_migrations
 from memstore import schema
 from tests.databases import YOYO_TABLES, names
 
-MIGRATIONS = [path.stem for path in schema._migration_files()]
+MIGRATIONS = [path.stem for path in schema.migration_files()]
 
 ROWS = Path(__file__).with_name("rows")
 """What a store may have had when a migration was the newest, as plain SQL: no trigger has seen it."""

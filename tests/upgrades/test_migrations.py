@@ -26,7 +26,7 @@ from tests.upgrades.stores import (
 if TYPE_CHECKING:
     from tests.conftest import Server
 
-FILES = schema._migration_files()
+FILES = schema.migration_files()
 
 
 def roll_back(conninfo: str, name: str) -> None:

@@ -14,14 +14,14 @@ as $$
 challenge_memory: says that a claim is wrong.
 
 Example:
-  select role, memory_id from memstore.challenge_memory(
+  select role, memory_id, effect from memstore.challenge_memory(
     memstore.find_user('account-1'),
     '00000000-0000-4000-8000-0000000000c1',
     'The tool was renamed in May.',
     '[{"kind": "url", "ref": "https://example.org/rename", "digest": "sha256:00"}]'
   );
 Result:
-  challenge|00000000-0000-4000-8000-0000000000c1
+  challenge|00000000-0000-4000-8000-0000000000c1|in_effect
 
 Any account may, the claim's author too. Only with evidence does a challenge suspend an admitted claim, and the
 challenges of one account suspend at most a quarter of all admitted claims, rounded up: the earliest ones; the rest
@@ -34,7 +34,7 @@ Arguments
   evidence_refs  jsonb  absent, or 1 to 20 objects with kind (receipt, memory, url), ref (2,000 characters) and
                         digest (200 characters)
 Returns
-  the record
+  the record, with its effect as in list_records
 Errors
   actor_unknown
   record_target_not_found

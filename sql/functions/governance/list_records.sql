@@ -9,16 +9,18 @@ as $$
 list_records: the argument about a claim.
 
 Example:
-  select role, verdict, ground
+  select role, verdict, ground, effect
   from memstore.list_records(memstore.find_user('account-1'), '00000000-0000-4000-8000-0000000000c1');
 Result:
-  admission|admitted|The receipt checks out.
+  admission|admitted|The receipt checks out.|
 
 Arguments
   actor      uuid  any account
   memory_id  uuid  the claim, live or superseded
 Returns
-  its records, oldest first
+  its records, oldest first. The effect of a challenge is in_effect (it suspends the claim), queued (its author's earlier
+  challenges use up the author's share of the admitted claims, or one is against this claim already), not_admitted (only
+  an admitted claim can be suspended), without_evidence or refuted; of other records it is NULL
 Errors
   actor_unknown
   record_target_not_found

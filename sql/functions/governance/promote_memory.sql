@@ -66,7 +66,7 @@ begin
     perform memstore.refuse('not_supersedable', 'target');
   end if;
 
-  v_given := memstore.corrected(v_target);
+  v_given := memstore.correction_of(v_target);
   v_given.body := format('Promoted to %s.', v_stance);
   v_given.stance := v_stance;
   v_given.source_ref := null;

@@ -40,6 +40,8 @@ Errors
 */
 declare
   v_after memstore.memory;
+  -- What import_memories does not take: the account is its argument, and the database generates the others.
+  v_left_out text[] := array(select c.name from memstore.memory_columns c where c.generated) || '{user_id}'::text[];
 begin
   perform memstore.require_actor(export_memories.actor);
   if coalesce(export_memories.page_size, 1000) not between 1 and 10000 then
@@ -51,7 +53,7 @@ begin
 
   return query
   select jsonb_strip_nulls(
-    to_jsonb(p) - '{user_id,promoted,search_vector,superseded_by_id}'::text[]
+    to_jsonb(p) - v_left_out
     || jsonb_build_object(
       'superseded_by_id', (
         select r.id

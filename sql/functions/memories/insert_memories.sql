@@ -32,7 +32,7 @@ Errors
   rules of memories            the message says which item
 */
 declare
-  v_user memstore.users := memstore.lock_user(insert_memories.actor, 'actor');
+  v_user memstore.users := memstore.lock_account(insert_memories.actor, 'actor');
 begin
   return query
   select w.*

@@ -57,7 +57,7 @@ Errors
   rules of memories            see list_rules
 */
 declare
-  v_user memstore.users := memstore.lock_user(insert_memory.actor, 'actor');
+  v_user memstore.users := memstore.lock_account(insert_memory.actor, 'actor');
   v_given memstore.memories;
 begin
   v_given.id := insert_memory.id;

@@ -82,7 +82,7 @@ begin
   end if;
 
   -- What is not assigned here is as in the target.
-  v_given := memstore.corrected(v_target);
+  v_given := memstore.correction_of(v_target);
   v_given.id := supersede_memory.id;
   v_given.bucket := v_bucket;
   v_given.body := supersede_memory.body;

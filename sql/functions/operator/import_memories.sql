@@ -35,7 +35,7 @@ Errors
   rules of memories            the message says which item
 */
 declare
-  v_user memstore.users := memstore.lock_user(import_memories.user_id, 'user_id');
+  v_user memstore.users := memstore.lock_account(import_memories.user_id, 'user_id');
 begin
   return query
   select w.*

@@ -31,7 +31,7 @@ begin
     perform memstore.refuse_row('embedding_models', memstore.embedding_models_broken(v_model));
   end if;
 
-  perform memstore.note_embedding_model(v_model.name, v_model.dimensions);
+  perform memstore.ensure_embedding_model(v_model.name, v_model.dimensions);
   update memstore.embedding_models e
   set registered = true
   where e.name = v_model.name;

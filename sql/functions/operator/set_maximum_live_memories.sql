@@ -23,10 +23,10 @@ Errors
   users_maximum_live_memories_shape
 */
 declare
-  v_user memstore.users := memstore.lock_user(set_maximum_live_memories.user_id, 'user_id');
+  v_user memstore.users := memstore.lock_account(set_maximum_live_memories.user_id, 'user_id');
 begin
   v_user.maximum_live_memories := set_maximum_live_memories.maximum_live_memories;
-  perform memstore.write_user(v_user);
+  perform memstore.write_account(v_user);
 end
 $$;
 

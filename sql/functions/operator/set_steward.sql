@@ -22,10 +22,10 @@ Errors
   users_steward_shape
 */
 declare
-  v_user memstore.users := memstore.lock_user(set_steward.user_id, 'user_id');
+  v_user memstore.users := memstore.lock_account(set_steward.user_id, 'user_id');
 begin
   v_user.steward := set_steward.steward;
-  perform memstore.write_user(v_user);
+  perform memstore.write_account(v_user);
 end
 $$;
 

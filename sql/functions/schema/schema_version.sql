@@ -8,7 +8,7 @@ as $$
 schema_version: the number of the newest migration that these functions were written for.
 
 Example:
-  select memstore.schema_version() >= 7;
+  select memstore.schema_version() >= 8;
 Result:
   t
 
@@ -19,7 +19,7 @@ Returns
 Errors
   none
 */
-  select 7
+  select 8
 $$;
 
 comment on function memstore.schema_version() is 'The number of the newest migration that these functions were written for.';

@@ -15,7 +15,7 @@ security invoker
 as $$
 declare
   v_candidate memstore.memory_admissions;
-  v_written memstore.admission_record;
+  v_id uuid;
 begin
   v_candidate.memory_id := write_record.memory_id;
   v_candidate.user_id := write_record.actor;
@@ -36,9 +36,14 @@ begin
     v_candidate.memory_id, v_candidate.user_id, v_candidate.role, v_candidate.verdict, v_candidate.challenge_id,
     v_candidate.ground, v_candidate.evidence_refs, v_candidate.inserted_at
   )
-  returning (memstore.to_record(r)).*
-  into v_written;
-  return v_written;
+  returning r.id
+  into v_id;
+  -- Not by RETURNING: its effect is known once the triggers have run.
+  return (
+    select memstore.to_record(r)
+    from memstore.memory_admissions r
+    where r.id = v_id
+  );
 end
 $$;
 

@@ -28,8 +28,3 @@ end
 $$;
 
 comment on function memstore.new_memory(memstore.users, memstore.memories) is 'The row that a call asks for, as it would be stored.';
-
--- An earlier version's.
-drop function if exists memstore.new_memory(
-  memstore.users, text, text, text, real[], text, text, text, text, date, text, jsonb, text, uuid
-);

@@ -11,18 +11,15 @@ as $$
 declare
   -- The known keys with their types.
   v_types jsonb := (
-    select jsonb_object_agg(a.attname, format_type(a.atttypid, null))
-    from pg_attribute a
-    where a.attrelid = 'memstore.memories'::regclass
-    and a.attnum > 0
-    and not a.attisdropped
-    and a.attgenerated = ''
-    and a.attname <> 'user_id'
+    select jsonb_object_agg(c.name, c.type)
+    from memstore.memory_columns c
+    where not c.generated
+    and c.name <> 'user_id'
     and (with_history or exists (
       select from pg_proc p
       where p.proname = 'insert_memory'
       and p.pronamespace = 'memstore'::regnamespace
-      and a.attname::text = any (p.proargnames)
+      and c.name = any (p.proargnames)
     ))
   );
   v_started timestamptz := clock_timestamp();

@@ -20,7 +20,7 @@ begin
 
   -- The first item of a model fixes its dimensions. By name, so that two batches of new names don't wait for each
   -- other.
-  perform memstore.note_embedding_model(e.embedding_model, e.dimensions, 'Item ' || e.item)
+  perform memstore.ensure_embedding_model(e.embedding_model, e.dimensions, 'Item ' || e.item)
   from (
     select distinct on (c.embedding_model collate "C")
       c.embedding_model, cardinality(c.embedding) as dimensions, c.ordinality as item
@@ -69,6 +69,3 @@ end
 $$;
 
 comment on function memstore.write_memories(memstore.memories[]) is 'Writes many rows in one statement, or none.';
-
--- An earlier version's.
-drop function if exists memstore.write_memories(memstore.memories[], boolean);

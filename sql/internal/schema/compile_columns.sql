@@ -1,8 +1,11 @@
--- Writes what has to name every column of memories, from the catalog, so that a column that a migration adds is
--- stored, returned and immutable without being named:
---   to_memory(row) -> memory: one expression, so that the planner inlines it and never builds the whole row;
+-- Writes what has to name every column of memories, from memory_columns, so that a column that a migration adds needs no
+-- other mention:
+--   to_memory(m) -> memory: one expression, so that the planner inlines it and never builds the whole row;
 --   insert_row(candidate, target) -> memory, and insert_rows(candidates) -> how many: the INSERTs;
---   the trigger memories_fixed: every column but those named here is fixed for the life of a row.
+--   same_content(stored, candidate, as_of_given): whether a repeated call would write what is stored. as_of_given: false
+--     where the call left the date to its default, which moves on at midnight;
+--   correction_of(target) -> memories: what a correction begins from, without what is its row's own;
+--   the trigger memories_fixed: what an UPDATE may not change.
 create or replace function memstore.compile_columns()
 returns void
 language plpgsql
@@ -11,10 +14,20 @@ security invoker
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  c_mutable constant name[] := '{embedding,embedding_model,superseded_by_id,superseded_at,updated_at}';
+  c_function constant text := $f$
+create or replace function memstore.%s
+returns %s
+language %s
+%s
+security invoker
+as %L
+$f$;
   v_returned text;
   v_columns text;
   v_values text;
+  v_stored text;
+  v_candidate text;
+  v_cleared text;
   v_new text;
   v_old text;
 begin
@@ -24,45 +37,29 @@ begin
   where a.attrelid = 'memstore.memory'::regclass
   and a.attnum > 0
   and not a.attisdropped;
+  select
+    string_agg(format('%I', c.name), ', ' order by c.position) filter (where not c.generated),
+    string_agg(format('c.%I', c.name), ', ' order by c.position) filter (where not c.generated),
+    string_agg(format('stored.%I', c.name), ', ' order by c.position) filter (where c.compared and c.name <> 'as_of'),
+    string_agg(format('candidate.%I', c.name), ', ' order by c.position) filter (where c.compared and c.name <> 'as_of'),
+    string_agg(format(E'  v_correction.%I := null;\n', c.name), '' order by c.position) filter (where not c.inherited),
+    string_agg(format('new.%I', c.name), ', ' order by c.position) filter (where c.fixed),
+    string_agg(format('old.%I', c.name), ', ' order by c.position) filter (where c.fixed)
+  into v_columns, v_values, v_stored, v_candidate, v_cleared, v_new, v_old
+  from memstore.memory_columns c;
+
   execute format(
-    $f$
-create or replace function memstore.to_memory(m memstore.memories)
-returns memstore.memory
-language sql
-immutable parallel safe
-security invoker
-as %L
-$f$,
+    c_function, 'to_memory(m memstore.memories)', 'memstore.memory', 'sql', 'immutable parallel safe',
     format(E'\n  select row(%s)::memstore.memory\n', v_returned)
   );
-  comment on function memstore.to_memory(memstore.memories) is 'A row as the functions return it; compiled from its type.';
-
-  select
-    string_agg(format('%I', a.attname), ', ' order by a.attnum),
-    string_agg(format('c.%I', a.attname), ', ' order by a.attnum),
-    string_agg(format('new.%I', a.attname), ', ' order by a.attnum) filter (where a.attname <> all (c_mutable)),
-    string_agg(format('old.%I', a.attname), ', ' order by a.attnum) filter (where a.attname <> all (c_mutable))
-  into v_columns, v_values, v_new, v_old
-  from pg_attribute a
-  where a.attrelid = 'memstore.memories'::regclass
-  and a.attnum > 0
-  and not a.attisdropped
-  and a.attgenerated = '';
   execute format(
-    $f$
-create or replace function memstore.insert_row(c memstore.memories, target uuid)
-returns memstore.memory
-language plpgsql
-volatile
-security invoker
-as %L
-$f$,
+    c_function, 'insert_row(c memstore.memories, target uuid)', 'memstore.memory', 'plpgsql', 'volatile',
     format(
       $b$
 declare
   v_written memstore.memory;
 begin
-  -- Two statements: an UPDATE, also of no row, fires the statement triggers: an eighth of an insert.
+  -- Two statements: an UPDATE, also of no row, fires the statement triggers, which is an eighth of an insert.
   if insert_row.target is null then
     insert into memstore.memories as m (%1$s)
     values (%2$s)
@@ -88,16 +85,8 @@ $b$,
       v_values
     )
   );
-  comment on function memstore.insert_row(memstore.memories, uuid) is 'Inserts one memory, and has it replace another; compiled from the columns.';
   execute format(
-    $f$
-create or replace function memstore.insert_rows(candidates memstore.memories[])
-returns bigint
-language plpgsql
-volatile
-security invoker
-as %L
-$f$,
+    c_function, 'insert_rows(candidates memstore.memories[])', 'bigint', 'plpgsql', 'volatile',
     format(
       $b$
 declare
@@ -116,9 +105,46 @@ $b$,
       v_values
     )
   );
+  execute format(
+    c_function,
+    'same_content(stored memstore.memories, candidate memstore.memories, as_of_given boolean default true)',
+    'boolean',
+    'sql',
+    'immutable parallel safe',
+    format(
+      $b$
+  select
+    row(%s)
+    is not distinct from
+    row(%s)
+    and (not as_of_given or stored.as_of is not distinct from candidate.as_of)
+$b$,
+      v_stored,
+      v_candidate
+    )
+  );
+  execute format(
+    c_function, 'correction_of(target memstore.memories)', 'memstore.memories', 'plpgsql', 'immutable parallel safe',
+    format(
+      $b$
+declare
+  v_correction memstore.memories := target;
+begin
+%s  return v_correction;
+end
+$b$,
+      v_cleared
+    )
+  );
+  comment on function memstore.to_memory(memstore.memories) is 'A row as the functions return it; compiled from its type.';
+  comment on function memstore.insert_row(memstore.memories, uuid) is
+    'Inserts one memory, and has it replace another; compiled from the columns.';
   comment on function memstore.insert_rows(memstore.memories[]) is 'Inserts many memories; compiled from the columns.';
+  comment on function memstore.same_content(memstore.memories, memstore.memories, boolean) is
+    'Whether a stored row is what a repeated call would write; compiled from the columns.';
+  comment on function memstore.correction_of(memstore.memories) is 'What a correction begins from; compiled from the columns.';
 
-  -- AFTER, because a BEFORE UPDATE trigger would have the generated columns computed anew.
+  -- AFTER, because a BEFORE UPDATE trigger would have the generated columns computed again.
   execute format(
     $f$
 create or replace trigger memories_fixed

@@ -1,7 +1,7 @@
 -- An account, locked until the transaction ends against whoever else changes it or how much it holds: what a write may
 -- wait for next, an id or the name of an embedding model, comes after the account. An unknown one is refused.
 --   field: the argument that named it
-create or replace function memstore.lock_user(id uuid, field text)
+create or replace function memstore.lock_account(id uuid, field text)
 returns memstore.users
 language plpgsql
 volatile
@@ -13,7 +13,7 @@ begin
   select u.*
   into v_user
   from memstore.users u
-  where u.id = lock_user.id
+  where u.id = lock_account.id
   and u.erased_at is null
   for no key update;
   if not found then
@@ -23,8 +23,4 @@ begin
 end
 $$;
 
-comment on function memstore.lock_user(uuid, text) is 'An account, locked against whoever else changes it.';
-
--- Earlier versions'.
-drop function if exists memstore.lock_user(uuid);
-drop function if exists memstore.lock_writer(uuid);
+comment on function memstore.lock_account(uuid, text) is 'An account, locked against whoever else changes it.';

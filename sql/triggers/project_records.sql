@@ -1,7 +1,7 @@
 -- Keeps the projection of statuses: after new records, and after claims are deleted with their records. The
 -- update of the counter's row comes first: writers take turns, and a stale snapshot gets 40001. A change touches
 -- few rows however many there are: plans that read a table whole are off.
-create or replace function memstore.note_records()
+create or replace function memstore.project_records()
 returns trigger
 language plpgsql
 volatile
@@ -56,10 +56,10 @@ begin
 end
 $$;
 
-comment on function memstore.note_records() is 'Trigger: keeps the statuses after new records.';
+comment on function memstore.project_records() is 'Trigger: keeps the statuses after new records.';
 
 create or replace trigger records_status
 after insert on memstore.memory_admissions
 referencing new table as new_records
 for each statement
-execute function memstore.note_records();
+execute function memstore.project_records();

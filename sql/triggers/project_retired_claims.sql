@@ -1,6 +1,6 @@
 -- Claims that are superseded leave system recall: once a statement, so that many of them cost one refresh. The update of
 -- the counter's row comes first, as for records.
-create or replace function memstore.note_retired_claims()
+create or replace function memstore.project_retired_claims()
 returns trigger
 language plpgsql
 volatile
@@ -40,11 +40,11 @@ begin
 end
 $$;
 
-comment on function memstore.note_retired_claims() is 'Trigger: takes superseded claims out of system recall.';
+comment on function memstore.project_retired_claims() is 'Trigger: takes superseded claims out of system recall.';
 
 -- Named to fire after memories_count_update: accounts are locked before the counter.
 create or replace trigger memories_status_update
 after update on memstore.memories
 referencing old table as old_memories new table as new_memories
 for each statement
-execute function memstore.note_retired_claims();
+execute function memstore.project_retired_claims();

@@ -1,5 +1,5 @@
 -- Holds the number of dimensions of a model's embeddings: the first one fixes it.
-create or replace function memstore.note_embedding_model(name text, dimensions integer, context text default null)
+create or replace function memstore.ensure_embedding_model(name text, dimensions integer, context text default null)
 returns void
 language plpgsql
 volatile
@@ -12,23 +12,23 @@ begin
     select m.*
     into v_model
     from memstore.embedding_models m
-    where m.name = note_embedding_model.name;
+    where m.name = ensure_embedding_model.name;
     if not found then
       insert into memstore.embedding_models (name, dimensions)
-      values (note_embedding_model.name, note_embedding_model.dimensions)
+      values (ensure_embedding_model.name, ensure_embedding_model.dimensions)
       on conflict on constraint embedding_models_pkey do nothing;
-    elsif v_model.dimensions = note_embedding_model.dimensions then
+    elsif v_model.dimensions = ensure_embedding_model.dimensions then
       perform 1
       from memstore.embedding_models m
-      where m.name = note_embedding_model.name
-      and m.dimensions = note_embedding_model.dimensions
+      where m.name = ensure_embedding_model.name
+      and m.dimensions = ensure_embedding_model.dimensions
       for key share;
     elsif v_model.registered
       or exists (
         select
         from memstore.memories o
-        where o.embedding_model = note_embedding_model.name
-        and cardinality(o.embedding) <> note_embedding_model.dimensions
+        where o.embedding_model = ensure_embedding_model.name
+        and cardinality(o.embedding) <> ensure_embedding_model.dimensions
       )
       or current_setting('transaction_isolation') <> 'read committed'
     then
@@ -38,17 +38,17 @@ begin
       -- what a concurrent writer committed.
       perform 1
       from memstore.embedding_models m
-      where m.name = note_embedding_model.name
+      where m.name = ensure_embedding_model.name
       for update;
       update memstore.embedding_models m
-      set dimensions = note_embedding_model.dimensions
-      where m.name = note_embedding_model.name
+      set dimensions = ensure_embedding_model.dimensions
+      where m.name = ensure_embedding_model.name
       and not m.registered
       and not exists (
         select
         from memstore.memories o
         where o.embedding_model = m.name
-        and cardinality(o.embedding) <> note_embedding_model.dimensions
+        and cardinality(o.embedding) <> ensure_embedding_model.dimensions
       );
     end if;
     -- Otherwise the name came, went or changed in between.
@@ -57,4 +57,4 @@ begin
 end
 $$;
 
-comment on function memstore.note_embedding_model(text, integer, text) is 'Holds the number of dimensions of a model''s embeddings.';
+comment on function memstore.ensure_embedding_model(text, integer, text) is 'Holds the number of dimensions of a model''s embeddings.';

@@ -1,4 +1,4 @@
-create or replace function memstore.note_deleted_claims()
+create or replace function memstore.project_deleted_claims()
 returns trigger
 language plpgsql
 volatile
@@ -31,11 +31,11 @@ begin
 end
 $$;
 
-comment on function memstore.note_deleted_claims() is 'Trigger: keeps the statuses after claims are deleted.';
+comment on function memstore.project_deleted_claims() is 'Trigger: keeps the statuses after claims are deleted.';
 
 -- Named to fire after memories_count_delete: accounts are locked before the counter.
 create or replace trigger memories_status_delete
 after delete on memstore.memories
 referencing old table as old_memories
 for each statement
-execute function memstore.note_deleted_claims();
+execute function memstore.project_deleted_claims();

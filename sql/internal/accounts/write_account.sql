@@ -1,5 +1,5 @@
 -- Writes what an operator decides of an account.
-create or replace function memstore.write_user(candidate memstore.users)
+create or replace function memstore.write_account(candidate memstore.users)
 returns void
 language plpgsql
 volatile
@@ -15,4 +15,4 @@ begin
 end
 $$;
 
-comment on function memstore.write_user(memstore.users) is 'Writes what an operator decides of an account.';
+comment on function memstore.write_account(memstore.users) is 'Writes what an operator decides of an account.';
