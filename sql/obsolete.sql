@@ -3,6 +3,7 @@
 drop trigger if exists open_challenges_once on memstore.open_challenges;
 drop function if exists
   memstore.corrected(memstore.memories),
+  memstore.insert_row(memstore.memories, uuid),
   memstore.lock_user(uuid),
   memstore.lock_user(uuid, text),
   memstore.lock_writer(uuid),
@@ -15,4 +16,5 @@ drop function if exists
   memstore.note_retired_claims(),
   memstore.skip_known_challenge(),
   memstore.write_memories(memstore.memories[], boolean),
+  memstore.write_memory(memstore.memories, uuid, boolean),
   memstore.write_user(memstore.users);

@@ -8,7 +8,7 @@ as $$
 schema_version: the number of the newest migration that these functions were written for.
 
 Example:
-  select memstore.schema_version() >= 8;
+  select memstore.schema_version() >= 9;
 Result:
   t
 
@@ -19,7 +19,7 @@ Returns
 Errors
   none
 */
-  select 8
+  select 9
 $$;
 
 comment on function memstore.schema_version() is 'The number of the newest migration that these functions were written for.';

@@ -5,7 +5,8 @@
 create or replace function memstore.write_memory(
   candidate memstore.memories,
   target uuid default null,
-  as_of_given boolean default true
+  as_of_given boolean default true,
+  new_id boolean default false
 )
 returns memstore.memory
 language plpgsql
@@ -21,11 +22,13 @@ begin
   end if;
 
   -- Before the statement, which would point the target at whatever has the id.
-  if write_memory.target is not null and exists (select from memstore.memories m where m.id = candidate.id) then
-    perform memstore.refuse('id_taken', 'id');
+  if write_memory.target is not null then
+    if exists (select from memstore.memories m where m.id = candidate.id) then
+      perform memstore.refuse('id_taken', 'id');
+    end if;
   end if;
 
-  v_written := memstore.insert_row(candidate, write_memory.target);
+  v_written := memstore.insert_row(candidate, write_memory.target, write_memory.new_id);
 
   if v_written.id is null then
     select m.*
@@ -41,5 +44,5 @@ begin
 end
 $$;
 
-comment on function memstore.write_memory(memstore.memories, uuid, boolean)
+comment on function memstore.write_memory(memstore.memories, uuid, boolean, boolean)
 is 'Writes one row and points the row that it replaces, if any, at it.';

@@ -1,7 +1,7 @@
 -- Writes what has to name every column of memories, from memory_columns, so that a column that a migration adds needs no
 -- other mention:
 --   to_memory(m) -> memory: one expression, so that the planner inlines it and never builds the whole row;
---   insert_row(candidate, target) -> memory, and insert_rows(candidates) -> how many: the INSERTs;
+--   insert_row(candidate, target, new_id) -> memory, and insert_rows(candidates) -> how many: the INSERTs;
 --   same_content(stored, candidate, as_of_given): whether a repeated call would write what is stored. as_of_given: false
 --     where the call left the date to its default, which moves on at midnight;
 --   correction_of(target) -> memories: what a correction begins from, without what is its row's own;
@@ -53,14 +53,20 @@ begin
     format(E'\n  select row(%s)::memstore.memory\n', v_returned)
   );
   execute format(
-    c_function, 'insert_row(c memstore.memories, target uuid)', 'memstore.memory', 'plpgsql', 'volatile',
+    c_function, 'insert_row(c memstore.memories, target uuid, new_id boolean)', 'memstore.memory', 'plpgsql', 'volatile',
     format(
       $b$
 declare
   v_written memstore.memory;
 begin
-  -- Two statements: an UPDATE, also of no row, fires the statement triggers, which is an eighth of an insert.
-  if insert_row.target is null then
+  -- Three statements: an id that nobody can have needs no look for it, and an UPDATE, also of no row, fires the
+  -- statement triggers, which is an eighth of an insert.
+  if insert_row.new_id then
+    insert into memstore.memories as m (%1$s)
+    values (%2$s)
+    returning (memstore.to_memory(m)).*
+    into v_written;
+  elsif insert_row.target is null then
     insert into memstore.memories as m (%1$s)
     values (%2$s)
     on conflict do nothing
@@ -137,7 +143,7 @@ $b$,
     )
   );
   comment on function memstore.to_memory(memstore.memories) is 'A row as the functions return it; compiled from its type.';
-  comment on function memstore.insert_row(memstore.memories, uuid) is
+  comment on function memstore.insert_row(memstore.memories, uuid, boolean) is
     'Inserts one memory, and has it replace another; compiled from the columns.';
   comment on function memstore.insert_rows(memstore.memories[]) is 'Inserts many memories; compiled from the columns.';
   comment on function memstore.same_content(memstore.memories, memstore.memories, boolean) is
