@@ -413,7 +413,7 @@ begin
     return pg_catalog.tsvector_to_array(
       pg_catalog.to_tsvector(
         ('memstore.' operator(pg_catalog.||) language)::pg_catalog.regconfig,
-        pg_catalog.regexp_replace(pg_catalog.lower(content collate pg_catalog."C"), '[^a-z0-9]+', ' ', 'g')
+        pg_catalog.regexp_replace(pg_catalog.lower(content collate pg_catalog."C"), '[^a-z0-9 ]+', ' ', 'g')
       )
     );
   end if;

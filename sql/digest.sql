@@ -12,7 +12,7 @@ begin
   "0006-admitted-claims": "8bd9e97487f15f786efb949bfaf6f296d69ed4336e483fd4a9a3bad33277ffd3",
   "0007-cheaper-writes": "9fb1a4d3c7b6db31d78537e7718bb0d0a8d1ef2af48bf1e47648a5a591a2bf25",
   "0008-challenge-effect": "419e3a9fe1a19e4f257abc0079729daf37cd05078cf8340307bc318136aa1f98",
-  "0009-kept-counts": "60e6cf5fb62936c596232dd35b12430e0d6c0bdca7b1d71acaf7f227bd820250"
+  "0009-kept-counts": "7a699538f3a42c74e67f96bd8808ddefd5a00fcd25d677e2842cc1245bc015a4"
 }'
 );
 end
