@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'0b09b61eea62aee4ec10f36ee3c598d1bd4f7a694a3556981ce0622846f87af0',
+'43a8fd046865c30f9daf5cd17de66d77fce1bdd5b0e5d77eac14556ca3f9aaa6',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

@@ -11,7 +11,7 @@ declare
   v_account uuid;
   v_language text;
   v_bucket text;
-  v_change bigint;
+  v_change integer;
   v_several boolean;
   v_accounts uuid[];
   v_languages text[];
@@ -144,7 +144,7 @@ begin
   into v_accounts, v_room
   from (
     select u.id, u.live_memories - u.maximum_live_memories as over, sum(a.live) as added
-    from unnest(coalesce(v_accounts, array[v_account]), coalesce(v_live, array[v_change])) a (id, live)
+    from unnest(coalesce(v_accounts, array[v_account]), coalesce(v_live, array[v_change::bigint])) a (id, live)
     join memstore.users u on u.id = a.id
     where u.live_memories > u.maximum_live_memories
     group by u.id
