@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'43a8fd046865c30f9daf5cd17de66d77fce1bdd5b0e5d77eac14556ca3f9aaa6',
+'121454642eafd16e93656ebbbcb9b469e3e4b8972141b8c9e65451b2026c5514',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",
