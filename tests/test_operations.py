@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 GUIDE = blocks("migrations/README.md", "sh", "sql")
 RESTORED = ("restored", "refilled")
 STALE = """
-create or replace function memstore.lexemes(language text, content text) returns text[]
+create or replace function memstore.lexeme_set(language text, content text) returns text[]
 language sql immutable strict parallel safe return array['stale'];
 """
 
@@ -145,7 +145,7 @@ def test_words_are_made_anew(database: str, folder: Path) -> None:
     whole = "select to_jsonb(m) - 'search_vector' from memstore.memories m order by id"
     with psycopg.connect(database, autocommit=True) as connection:
         original = connection.execute(
-            "select pg_get_functiondef('memstore.lexemes(text, text)'::regprocedure)"
+            "select pg_get_functiondef('memstore.lexeme_set(text, text)'::regprocedure)"
         ).fetchone()
         assert original
         connection.execute(STALE.encode())
