@@ -22,7 +22,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from memstore import embedded, schema
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
 
 # What must be there, in one word each: a test that finds it absent fails and isn't skipped.
 REQUIRED = frozenset(os.environ.get("MEMSTORE_TEST_REQUIRE", "").split())
@@ -157,6 +157,16 @@ def dump(conninfo: str, *options: str) -> str:
     """
     text = run([program("pg_dump"), "-s", *options, "-d", conninfo]).stdout
     return re.sub(r"^\\(un)?restrict \w+$", "", text, flags=re.MULTILINE)
+
+
+def recorded(conninfo: str) -> list[tuple[str, str | None, str | None]]:
+    """What the deployment's record and yoyo's say, without times."""
+    with psycopg.connect(conninfo) as connection:
+        return connection.execute(
+            "select coalesce(d.name, y.migration_id), d.checksum, y.migration_hash"
+            " from memstore.deployment d full join memstore._yoyo_migration y on y.migration_id = d.name"
+            " order by 1"
+        ).fetchall()
 
 
 def names(connection: psycopg.Connection, query: str) -> set[str]:

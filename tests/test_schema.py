@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Barrier
 from typing import TYPE_CHECKING
@@ -22,12 +20,14 @@ from tests.databases import (
     empty_database,
     names,
     psql_install,
+    recorded,
     yoyo,
 )
-from tests.generate import install
+from tests.generate.install import digest_sql, install_sql
+from tests.sql.support import refused
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
 
 MIGRATIONS = [path.stem for path in schema.migration_files()]
 
@@ -41,23 +41,6 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@contextmanager
-def refused(name: str) -> Iterator[pytest.ExceptionInfo[psycopg.Error]]:
-    with pytest.raises(psycopg.Error) as caught:
-        yield caught
-    assert caught.value.diag.constraint_name == name, str(caught.value)
-
-
-def recorded(conninfo: str) -> list[tuple[str, str | None, str | None]]:
-    """What the deployment's record and yoyo's say, without times."""
-    with psycopg.connect(conninfo) as connection:
-        return connection.execute(
-            "select coalesce(d.name, y.migration_id), d.checksum, y.migration_hash"
-            " from memstore.deployment d full join memstore._yoyo_migration y on y.migration_id = d.name"
-            " order by 1"
-        ).fetchall()
-
-
 class TestThreeWays:
     @pytest.mark.parametrize("first", WAYS)
     def test_same_database_and_each_adopts_it(self, first: str, fresh: str, database: str) -> None:
@@ -67,8 +50,8 @@ class TestThreeWays:
         assert all(checksum for _, checksum, _ in record)
         with psycopg.connect(database, autocommit=True) as connection:
             account = connection.execute("select memstore.create_user()").fetchone()
-            for install in (lambda _: None, *WAYS.values()):
-                install(database)
+            for way in (lambda _: None, *WAYS.values()):
+                way(database)
                 assert dump(database) == fresh
                 assert recorded(database) == record
                 assert not connection.execute("select from memstore.yoyo_lock").fetchall()
@@ -79,9 +62,9 @@ class TestThreeWays:
         assert schema.migrate(database) == []
 
     def test_nothing_stays_locked(self, server: Server) -> None:
-        for install in WAYS.values():
+        for way in WAYS.values():
             with empty_database(server) as conninfo:
-                install(conninfo)
+                way(conninfo)
                 with psycopg.connect(conninfo) as connection:
                     assert not connection.execute("select from memstore.yoyo_lock").fetchall()
 
@@ -186,7 +169,7 @@ class TestRefusals:
                 schema.migrate(database)
             assert migration in str(caught.value)
         else:
-            (package / "sql" / "digest.sql").write_text(install.digest_sql(), encoding="utf-8")
+            (package / "sql" / "digest.sql").write_text(digest_sql(), encoding="utf-8")
             result = psql_install(database, package / "sql" / "install.sql", check=False)
             assert result.returncode == 3
             assert migration in result.stderr
@@ -245,12 +228,14 @@ class TestLoading:
         assert code[-1] == "digest.sql"
 
     def test_each_migration_is_listed_once_and_in_order(self) -> None:
-        install = (schema.sql_dir() / "install.sql").read_text(encoding="utf-8")
-        assert re.findall(r"^\\ir \.\./migrations/(\S+)\.sql$", install, re.MULTILINE) == MIGRATIONS
-        assert re.findall(r"migration_id = '(\S+)'", install) == MIGRATIONS
+        listed = (schema.sql_dir() / "install.sql").read_text(encoding="utf-8")
+        assert re.findall(r"^\\ir \.\./migrations/(\S+)\.sql$", listed, re.MULTILINE) == MIGRATIONS
+        assert re.findall(r"migration_id = '(\S+)'", listed) == MIGRATIONS
 
-    def test_digest(self) -> None:
-        assert (schema.sql_dir() / "digest.sql").read_text(encoding="utf-8") == install.digest_sql()
+    @pytest.mark.parametrize(("name", "written"), [("install", install_sql), ("digest", digest_sql)])
+    def test_what_is_generated(self, name: str, written: Callable[[], str]) -> None:
+        stored = (schema.sql_dir() / f"{name}.sql").read_text(encoding="utf-8")
+        assert stored == written(), "write it again with: python -m tests.generate"
 
     def test_version_is_the_newest_migrations(self, db: psycopg.Connection) -> None:
         assert db.execute("select memstore.schema_version()").fetchone() == (int(MIGRATIONS[-1][:4]),)

@@ -13,8 +13,8 @@ import pytest
 
 from memstore import schema
 from tests.cli.running import ESCAPES, PRIVATE, Db, Run, complaints, documents, invoke, remember, start
-from tests.conftest import Server
 from tests.databases import empty_database
+from tests.servers import Server
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from memstore.cli.commands import app
 from tests.sql.support import SECRET, SYSTEM, account_of, insert, rows, steward_of
-from tests.sql.test_fuzz import TEXTS
+from tests.sql.texts import TEXTS
 
 RUNS = 4_000 if os.environ.get("MEMSTORE_LONG") else 150
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from mcp.client.stdio import stdio_client
 
 from memstore.embedders import ready
 from tests.cli.running import COMMAND, PRIVATE, Db, Run, wait_until
+from tests.servers import server_folder
 
 pytestmark = pytest.mark.anyio
 
@@ -530,12 +530,8 @@ def test_lines_that_are_no_messages(db_url: str) -> None:
 @pytest.fixture
 def place() -> Iterator[Path]:
     """A directory that the private server's account can reach."""
-    memory = Path("/dev/shm")
-    roomy = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 1 << 30
-    path = Path(tempfile.mkdtemp(prefix="memstore-mcp-", dir=memory if roomy else None))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
+    with server_folder() as folder:
+        yield folder
 
 
 def running(place: Path) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from pytest_postgresql.executors.noop import NoopExecutor
 from pytest_postgresql.janitor import DatabaseJanitor
 
-from .support import account_of
+from tests.sql.support import account_of
 
 
 @pytest.fixture(scope="session")

@@ -24,7 +24,7 @@ from tests.upgrades.stores import (
 )
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
 
 FILES = schema.migration_files()
 

@@ -19,7 +19,7 @@ from tests.upgrades.released import RELEASES, Release, run_python
 from tests.upgrades.stores import MIGRATIONS, broken, content, fill, without_what_came_later
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
 
 CLIENT = Path(__file__).with_name("client.py").read_text(encoding="utf-8")
 MIGRATE = "import sys; from memstore import schema; schema.migrate(sys.argv[1])"

@@ -8,8 +8,8 @@ from uuid import UUID
 import psycopg
 from psycopg import Rollback
 
-from ..support import EVIDENCE
-from .support import World, at, check, plain_record
+from tests.sql.support import EVIDENCE
+from tests.sql.world import World, at, check, plain_record
 
 
 def test_every_order_gives_the_same_statuses(scratch: psycopg.Connection) -> None:
