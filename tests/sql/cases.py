@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+from memstore import Store
 from tests.sql.support import EVIDENCE, SECRET, SYSTEM
 
 USER: Mapping[str, Any] = {}
@@ -157,9 +159,9 @@ CASES = [
         ),
     ),
 ]
-HISTORY = {"stance", "superseded_at", "superseded_by_id", "inserted_at", "updated_at"}
-FUNCTION_CASES = [case for case in CASES if case.by_function and not HISTORY & case.changes.keys()]
-HISTORY_CASES = [case for case in CASES if case.by_function and HISTORY & case.changes.keys()]
+ARGUMENTS = set(inspect.signature(Store.insert_memory).parameters)
+FUNCTION_CASES = [case for case in CASES if case.by_function and case.changes.keys() <= ARGUMENTS]
+HISTORY_CASES = [case for case in CASES if case.by_function and not case.changes.keys() <= ARGUMENTS]
 
 
 def rule(field: str) -> str:

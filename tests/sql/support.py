@@ -84,7 +84,8 @@ def value(db: psycopg.Connection, query: str, *params: object) -> Any:
     return result
 
 
-def _adapted(name: str, argument: object) -> object:
+def adapted(name: str, argument: object) -> object:
+    """The argument as psycopg takes it."""
     match type_of.get(name), argument:
         case "jsonb", dict() | list():
             return Jsonb(argument)
@@ -94,7 +95,8 @@ def _adapted(name: str, argument: object) -> object:
     return argument
 
 
-def _placeholder(name: str) -> sql.Composable:
+def placeholder(name: str) -> sql.Composable:
+    """The argument's place in a statement, with a cast where psycopg would send another type."""
     return sql.SQL("{}::" + type_of[name] if name in type_of else "{}").format(sql.Placeholder(name))
 
 
@@ -103,10 +105,10 @@ def call(db: psycopg.Connection, function: str, **arguments: object) -> list[dic
     query = sql.SQL("select * from memstore.{}({})").format(
         sql.Identifier(function),
         sql.SQL(", ").join(
-            sql.SQL("{} => {}").format(sql.Identifier(name), _placeholder(name)) for name in arguments
+            sql.SQL("{} => {}").format(sql.Identifier(name), placeholder(name)) for name in arguments
         ),
     )
-    bound = {name: _adapted(name, argument) for name, argument in arguments.items()}
+    bound = {name: adapted(name, argument) for name, argument in arguments.items()}
     with db.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query, bound).fetchall()
 
@@ -133,9 +135,9 @@ def raw_insert(db: psycopg.Connection, account: UUID, body: str | None = "x", **
     """A plain INSERT as the owner, and the id of the row."""
     columns = {"user_id": account, "body": body, **columns}
     query = sql.SQL("insert into memstore.memories ({}) values ({}) returning id").format(
-        sql.SQL(", ").join(map(sql.Identifier, columns)), sql.SQL(", ").join(map(_placeholder, columns))
+        sql.SQL(", ").join(map(sql.Identifier, columns)), sql.SQL(", ").join(map(placeholder, columns))
     )
-    row = db.execute(query, {name: _adapted(name, column) for name, column in columns.items()}).fetchone()
+    row = db.execute(query, {name: adapted(name, column) for name, column in columns.items()}).fetchone()
     assert row
     result: UUID = row[0]
     return result
@@ -150,7 +152,7 @@ def raw_copy(db: psycopg.Connection, memories: Iterable[Mapping[str, Any]]) -> N
     )
     with db.cursor() as cursor, cursor.copy(query) as copy:
         for memory in memories:
-            copy.write_row([_adapted(column, memory.get(column)) for column in columns])
+            copy.write_row([adapted(column, memory.get(column)) for column in columns])
 
 
 def account_of(db: psycopg.Connection, ref: str) -> UUID:
