@@ -187,3 +187,37 @@ def live_count(db: psycopg.Connection, account: UUID) -> int:
     )[0]
     assert stored == counted
     return int(stored)
+
+
+def tables(db: psycopg.Connection) -> list[str]:
+    """All tables of the schema; a cast of their rows reads what is stored out of line, too."""
+    return [
+        name
+        for (name,) in rows(
+            db,
+            "select c.oid::regclass::text from pg_class c where c.relkind in ('r', 'm', 'p')"
+            " and c.relnamespace = 'memstore'::regnamespace order by 1",
+        )
+    ]
+
+
+def places(db: psycopg.Connection, marker: str) -> set[str]:
+    """The tables and the statistics that a word is in."""
+    found = {
+        table
+        for table in tables(db)
+        if value(db, f"select count(*) from {table} t where t::text ilike %s", f"%{marker}%")
+    }
+    if value(db, "select count(*) from pg_statistic_ext_data t where t::text ilike %s", f"%{marker}%"):
+        found.add("pg_statistic_ext_data")
+    found |= {
+        f"statistics of {column}"
+        for (column,) in rows(
+            db,
+            "select format('%%s.%%s', a.attrelid::regclass, a.attname) from pg_statistic s"
+            " join pg_attribute a on a.attrelid = s.starelid and a.attnum = s.staattnum"
+            " where s::text ilike %s",
+            f"%{marker}%",
+        )
+    }
+    return found

@@ -9,44 +9,10 @@ from uuid import UUID
 import psycopg
 from psycopg import sql
 
-from tests.sql.support import SYSTEM, account_of, call, insert, rows, steward_of, supersede, value
+from tests.sql.support import SYSTEM, account_of, call, insert, places, rows, steward_of, supersede, value
 
 MARKER = "qzvxkwj"
 MARKED = {"kind": "receipt", "ref": f"run {MARKER}", "digest": f"sha256:{MARKER}"}
-
-
-def tables(db: psycopg.Connection) -> list[str]:
-    """All tables of the schema; a cast of their rows reads what is stored out of line, too."""
-    return [
-        name
-        for (name,) in rows(
-            db,
-            "select c.oid::regclass::text from pg_class c where c.relkind in ('r', 'm', 'p')"
-            " and c.relnamespace = 'memstore'::regnamespace order by 1",
-        )
-    ]
-
-
-def places(db: psycopg.Connection) -> set[str]:
-    """The tables and the statistics that the marker is in."""
-    found = {
-        table
-        for table in tables(db)
-        if value(db, f"select count(*) from {table} t where t::text ilike %s", f"%{MARKER}%")
-    }
-    if value(db, "select count(*) from pg_statistic_ext_data t where t::text ilike %s", f"%{MARKER}%"):
-        found.add("pg_statistic_ext_data")
-    found |= {
-        f"statistics of {column}"
-        for (column,) in rows(
-            db,
-            "select format('%%s.%%s', a.attrelid::regclass, a.attname) from pg_statistic s"
-            " join pg_attribute a on a.attrelid = s.starelid and a.attnum = s.staattnum"
-            " where s::text ilike %s",
-            f"%{MARKER}%",
-        )
-    }
-    return found
 
 
 def words(db: psycopg.Connection) -> set[str]:
@@ -144,7 +110,7 @@ def test_nothing_of_an_account_stays(db: psycopg.Connection) -> None:
     call(db, "challenge_memory", actor=stayers[2], memory_id=own, ground="Because.", evidence_refs=[MARKED])
     db.execute("analyze")
     kept = ("users", "memories", "memory_admissions", "admitted_claims", "claim_words")
-    assert {f"memstore.{table}" for table in kept} <= places(db)
+    assert {f"memstore.{table}" for table in kept} <= places(db, MARKER)
     assert MARKER in words(db)
     before = others(db, leaver)
     memories = value(db, "select count(*) from memstore.memories where user_id = %s", leaver)
@@ -155,7 +121,7 @@ def test_nothing_of_an_account_stays(db: psycopg.Connection) -> None:
     db.execute("select pg_stat_force_next_flush()")
     db.execute("vacuum")
 
-    assert places(db) == set()
+    assert places(db, MARKER) == set()
     assert not [word for word in words(db) if MARKER in word]
     assert others(db, leaver) == before
     assert rows(db, "select invariant from memstore.verify_store() where violations > 0") == []
@@ -173,7 +139,7 @@ def test_a_models_name_is_not_in_the_statistics(db: psycopg.Connection) -> None:
     db.execute("analyze")
     call(db, "delete_user", actor=leaver)
     db.execute("vacuum")
-    assert places(db) == set()
+    assert places(db, MARKER) == set()
 
 
 def test_no_index_leads_to_it(db: psycopg.Connection) -> None:
