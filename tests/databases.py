@@ -30,11 +30,12 @@ REQUIRED = frozenset(os.environ.get("MEMSTORE_TEST_REQUIRE", "").split())
 YOYO_TABLES = {"_yoyo_log", "_yoyo_migration", "_yoyo_version", "yoyo_lock"}
 
 
-def skip_without(what: str) -> NoReturn:
+def skip_without(what: str, why: str | None = None) -> NoReturn:
     """Skip a test for what isn't there, unless ``MEMSTORE_TEST_REQUIRE`` names it."""
+    reason = f": {why}" if why else ""
     if what in REQUIRED:
-        pytest.fail(f"MEMSTORE_TEST_REQUIRE names {what}, and there is none")
-    pytest.skip(f"no {what}")
+        pytest.fail(f"MEMSTORE_TEST_REQUIRE names {what}, and there is none{reason}", pytrace=False)
+    pytest.skip(f"no {what}{reason}")
 
 
 def admin_conninfo(server: Server) -> str:
