@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, Self
 from uuid import UUID
 
 import psycopg
 import pytest
+from psycopg.pq import TransactionStatus
 from pytest_postgresql.executors.noop import NoopExecutor
 from pytest_postgresql.janitor import DatabaseJanitor
 
 from tests.sql.support import account_of
+
+
+class SavepointCursor(psycopg.Cursor[Any]):
+    """Has each statement in a savepoint of its own, so that a refused one leaves the transaction in order."""
+
+    def execute(self, *arguments: Any, **keywords: Any) -> Self:
+        if self.connection.info.transaction_status != TransactionStatus.INTRANS:
+            return super().execute(*arguments, **keywords)
+        with self.connection.transaction():
+            return super().execute(*arguments, **keywords)
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +46,7 @@ def scratch_connection(memstore_noproc: NoopExecutor) -> Iterator[psycopg.Connec
             password=server.password,
             dbname=janitor.dbname,
             autocommit=True,
+            cursor_factory=SavepointCursor,
         ) as connection,
     ):
         yield connection
@@ -41,7 +54,7 @@ def scratch_connection(memstore_noproc: NoopExecutor) -> Iterator[psycopg.Connec
 
 @pytest.fixture
 def scratch(scratch_connection: psycopg.Connection) -> Iterator[psycopg.Connection]:
-    """A connection of the owner, in a transaction that will be rolled back: refusals want a savepoint."""
+    """A connection of the owner, in a transaction that will be rolled back. Quicker than a database of one's own."""
     with scratch_connection.transaction(force_rollback=True):
         yield scratch_connection
 

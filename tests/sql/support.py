@@ -30,6 +30,7 @@ SYSTEM: Mapping[str, Any] = {
 """What a claim needs beside its body."""
 
 STATES = {
+    "encoding_unsupported": "MS000",
     "actor_unknown": "MS001",
     "memory_not_found": "MS002",
     "not_supersedable": "MS003",
@@ -43,6 +44,10 @@ STATES = {
     "record_is_immutable": "MS011",
     "argument_invalid": "MS012",
     "embedding_dimensions_differ": "MS013",
+    "migration_changed": "MS020",
+    "deployment_newer": "MS021",
+    "yoyo_locked": "MS022",
+    "owner_differs": "MS023",
 }
 _SUFFIXES = {"_shape": "23514", "_fkey": "23503", "_key": "23505", "_pkey": "23505"}
 

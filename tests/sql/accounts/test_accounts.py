@@ -47,6 +47,11 @@ def find(db: psycopg.Connection, ref: str | None) -> UUID | None:
 # create_user and find_user
 
 
+@pytest.fixture
+def db(scratch: psycopg.Connection) -> psycopg.Connection:
+    return scratch
+
+
 def test_create_is_safe_to_repeat(db: psycopg.Connection) -> None:
     account = create(db, external_ref="a")
     assert (

@@ -27,6 +27,11 @@ def delete(db: psycopg.Connection, account: UUID, memory: UUID | None) -> dict[s
 
 
 @pytest.fixture
+def db(scratch: psycopg.Connection) -> psycopg.Connection:
+    return scratch
+
+
+@pytest.fixture
 def chain(db: psycopg.Connection, account: UUID) -> list[UUID]:
     """Two merged memories, what they were merged into, and its correction."""
     first, second = insert(db, account, "Memory 1.")["id"], insert(db, account, "Memory 2.")["id"]

@@ -24,6 +24,11 @@ def message(refusal: pytest.ExceptionInfo[psycopg.Error]) -> str:
     return refusal.value.diag.message_primary or ""
 
 
+@pytest.fixture
+def db(scratch: psycopg.Connection) -> psycopg.Connection:
+    return scratch
+
+
 def test_items_in_order_with_rising_times(db: psycopg.Connection, account: UUID) -> None:
     written = insert_all(db, account, *({"body": f"Memory {number}."} for number in range(50)))
     assert [memory["body"] for memory in written] == [f"Memory {number}." for number in range(50)]

@@ -31,6 +31,11 @@ from tests.sql.support import (
 ID = UUID(int=0xA1)
 
 
+@pytest.fixture
+def db(scratch: psycopg.Connection) -> psycopg.Connection:
+    return scratch
+
+
 def test_the_row_is_returned_as_it_is_stored(db: psycopg.Connection, account: UUID) -> None:
     memory = insert(
         db,

@@ -43,6 +43,11 @@ def as_of(db: psycopg.Connection, account: UUID, moment: datetime | None) -> lis
 # get_memory
 
 
+@pytest.fixture
+def db(scratch: psycopg.Connection) -> psycopg.Connection:
+    return scratch
+
+
 def test_get_live_and_superseded(db: psycopg.Connection, account: UUID) -> None:
     old = insert(db, account, "I use npm.")
     new = supersede(db, account, old["id"], "I use pnpm.")

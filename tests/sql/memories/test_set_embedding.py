@@ -34,6 +34,11 @@ def models(db: psycopg.Connection) -> list[tuple[str, int]]:
 
 
 @pytest.fixture
+def db(scratch: psycopg.Connection) -> psycopg.Connection:
+    return scratch
+
+
+@pytest.fixture
 def memory(db: psycopg.Connection, account: UUID) -> UUID:
     result: UUID = insert(db, account, SECRET)["id"]
     return result

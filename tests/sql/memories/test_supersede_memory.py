@@ -30,6 +30,11 @@ SYSTEM_FIELDS = {name: content for name, content in SYSTEM.items() if name != "s
 
 
 @pytest.fixture
+def db(scratch: psycopg.Connection) -> psycopg.Connection:
+    return scratch
+
+
+@pytest.fixture
 def memory(db: psycopg.Connection, account: UUID) -> UUID:
     row = insert(db, account, "I use npm.", source_ref="run 7", language="danish")
     result: UUID = row["id"]

@@ -27,6 +27,11 @@ def replace(db: psycopg.Connection, account: UUID, target: UUID | None, replacem
     call_one(db, "supersede_with", actor=account, target=target, replacement=replacement)
 
 
+@pytest.fixture
+def db(scratch: psycopg.Connection) -> psycopg.Connection:
+    return scratch
+
+
 def test_the_replaced_memory_is_returned(db: psycopg.Connection, account: UUID) -> None:
     first, second = insert(db, account, "I use npm."), insert(db, account, "I use pnpm.", bucket="learned")
     memory = call_one(db, "supersede_with", actor=account, target=first["id"], replacement=second["id"])

@@ -47,6 +47,11 @@ def settings(db: psycopg.Connection) -> dict[str, Any]:
 # configure
 
 
+@pytest.fixture
+def db(scratch: psycopg.Connection) -> psycopg.Connection:
+    return scratch
+
+
 def test_the_settings_at_first(db: psycopg.Connection) -> None:
     assert settings(db) == DEFAULTS
 

@@ -37,8 +37,8 @@ def test_example(page: headers.Page, db: psycopg.Connection) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_arguments(page: headers.Page, db: psycopg.Connection) -> None:
-    arguments = db.execute(
+def test_arguments(page: headers.Page, scratch: psycopg.Connection) -> None:
+    arguments = scratch.execute(
         "select a.name, format_type(a.type, null) from pg_proc p,"
         " unnest(p.proargnames[1:p.pronargs], p.proargtypes::oid[]) a (name, type)"
         " where p.pronamespace = 'memstore'::regnamespace and p.proname = %s",

@@ -13,6 +13,11 @@ def help_lines(db: psycopg.Connection, topic: str | None = None) -> list[str]:
     return [line for (line,) in rows(db, "select memstore.help(%s)", topic)]
 
 
+@pytest.fixture
+def db(scratch: psycopg.Connection) -> psycopg.Connection:
+    return scratch
+
+
 @pytest.mark.parametrize("topic", [None, "", " \u3000"])
 def test_lists_all_functions(topic: str | None, db: psycopg.Connection) -> None:
     lines = help_lines(db, topic)
