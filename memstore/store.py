@@ -65,11 +65,11 @@ class Store(Functions):
             source: A connection, a pool, or a connection string.
             timeout: With a connection string: how many seconds to wait for a connection. A `connect_timeout`
                 in the string takes precedence while one is being made.
-            embedder: What embeds memories and turns.
+            embedder: What embeds bodies and queries.
             prepare: Whether psycopg may prepare the statements of calls, by the connection's
-                `prepare_threshold`. Left out: unless a pooler is between it and the server. True is for a
-                pooler that supports prepared statements, as PgBouncer does from 1.21 on; behind any other, a
-                statement's name may belong to another client's statement.
+                `prepare_threshold`. Left out: unless there is a pooler before the server. True is for a
+                pooler that supports prepared statements, as PgBouncer does from 1.21 on; with any other, a
+                name may stand for another client's statement.
 
         Raises:
             ValueError: libpq can't read the connection string.

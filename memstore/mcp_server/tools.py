@@ -42,8 +42,8 @@ _Evidence = Annotated[
     list[dict[str, str]],
     Field(description='Such as [{"kind": "url", "ref": "https://…", "digest": "sha256:…"}]. {rule}'),
 ]
-_Id = Annotated[str, Field(description="The memory's whole id.")]
-_ClaimId = Annotated[str, Field(description="The claim's whole id.")]
+_Id = Annotated[str, Field(description="The memory's full id.")]
+_ClaimId = Annotated[str, Field(description="The claim's full id.")]
 
 
 class Tools:
@@ -86,7 +86,7 @@ class Tools:
 
     async def correct(
         self,
-        target: Annotated[str, Field(description="The whole id of the memory that is wrong.")],
+        target: Annotated[str, Field(description="The full id of the memory that is wrong.")],
         body: _Body,
         bucket: _Bucket = None,
         source_ref: _Source = None,
