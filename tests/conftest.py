@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 from pytest_postgresql import factories
+from pytest_postgresql.executors.noop import NoopExecutor
 
 from memstore import schema
 from tests.databases import dump, empty_database
@@ -80,6 +81,19 @@ def connect(db_url: str) -> Iterator[Callable[..., psycopg.Connection]]:
 def database(server: Server) -> Iterator[str]:
     """The conninfo of an empty database."""
     with empty_database(server) as conninfo:
+        yield conninfo
+
+
+@pytest.fixture(scope="session")
+def installed(memstore_noproc: NoopExecutor) -> str:
+    """The conninfo of a database with memstore in it, to make others like it; nobody connects to it."""
+    return make_conninfo(dbname=memstore_noproc.template_dbname)
+
+
+@pytest.fixture
+def another_url(server: Server, installed: str) -> Iterator[str]:
+    """The conninfo of another store than ``db``'s."""
+    with empty_database(server, like=installed) as conninfo:
         yield conninfo
 
 

@@ -24,6 +24,8 @@ from memstore import embedded
 from memstore.embedded import EmbeddedServer, EmbeddedServerError, default_data_dir, find_binaries
 from tests.servers import server_folder
 
+pytestmark = pytest.mark.long
+
 FAST = {"fsync": "off", "full_page_writes": "off"}
 ROOT = os.geteuid() == 0
 STRANGER = 54321  # an id of no account

@@ -179,6 +179,7 @@ def run(db_url: str, monkeypatch: pytest.MonkeyPatch) -> Run:
     return on_database(db_url)
 
 
+@pytest.mark.long
 def test_by_command_each_has_its_own(run: Run) -> None:
     for number, name in enumerate(TYPED):
         run(f"--account={name}", "remember", f"It builds, says {number}.")
@@ -203,6 +204,7 @@ def test_by_command_each_has_its_own(run: Run) -> None:
     assert sorted(accounts) == sorted(TYPED)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["b", "a  ", "aB", "%%", "\u00c9"])
 def test_by_command_there_is_no_such_account(run: Run, name: str) -> None:
     for each in TYPED:

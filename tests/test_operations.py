@@ -20,6 +20,8 @@ from tests.documents import ROOT, Block, blocks
 if TYPE_CHECKING:
     from tests.servers import Server
 
+pytestmark = pytest.mark.long
+
 GUIDE = blocks("migrations/README.md", "sh", "sql")
 RESTORED = ("restored", "refilled")
 STALE = """

@@ -38,6 +38,8 @@ from tests.sql.support import account_of, steward_of
 if TYPE_CHECKING:
     from tests.servers import Server
 
+pytestmark = pytest.mark.long
+
 APPLICATION = "memstore_pooled"
 # Look-alikes, so that a match that is too loose shows.
 ACCOUNTS = ("a", "A", "ab", "a_1", "%")

@@ -21,6 +21,8 @@ from tests.servers import SETTINGS
 if TYPE_CHECKING:
     from tests.servers import Server
 
+pytestmark = pytest.mark.long
+
 ACTOR = "memstore.find_user('account-1')"
 STEWARD = "memstore.find_user('steward-1')"
 MEMORY = "'00000000-0000-4000-8000-000000000001'"

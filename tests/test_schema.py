@@ -69,6 +69,7 @@ class TestThreeWays:
                 with psycopg.connect(conninfo) as connection:
                     assert not connection.execute("select from memstore.yoyo_lock").fetchall()
 
+    @pytest.mark.long
     def test_twenty_at_once(self, server: Server, fresh: str, database: str) -> None:
         barrier = Barrier(20)
 
@@ -80,6 +81,7 @@ class TestThreeWays:
             list(pool.map(install, range(20)))
         assert dump(database) == fresh
 
+    @pytest.mark.long
     def test_beside_yoyo(self, fresh: str, database: str) -> None:
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute("create schema memstore")
@@ -98,6 +100,7 @@ class TestThreeWays:
             result = psql_install(database)
             assert (result.stdout, result.stderr) == ("", "")
 
+    @pytest.mark.long
     @pytest.mark.parametrize("name", ["a b", "quo\"te's", "back\\slash", "100%d?&=;#/@:", "é-数", "$HOME"])
     def test_odd_names(self, name: str, server: Server, tmp_path: Path) -> None:
         """Of the database and of the folder of the socket (in which a comma would end the name)."""
@@ -252,6 +255,7 @@ class TestLoading:
                 "select checksum from memstore.deployment where name = 'sql'"
             ).fetchone() == (schema._code_checksum(),)
 
+    @pytest.mark.long
     @pytest.mark.parametrize("way", WAYS)
     def test_settings_of_the_role_change_nothing(self, way: str, fresh: str, server: Server) -> None:
         """A search path with overloads in it that fit better than PostgreSQL's own functions, and more."""

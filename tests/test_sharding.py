@@ -37,6 +37,8 @@ from tests.sql.support import EVIDENCE, SYSTEM
 if TYPE_CHECKING:
     from tests.servers import Server
 
+pytestmark = pytest.mark.long
+
 LOGIN, APPLICATION = "memstore_proxy", "memstore_test_application"
 ROLES = (APPLICATION, "memstore_application", LOGIN)
 SHELL = blocks("sql/scaling.md", "sh")

@@ -16,6 +16,8 @@ import pytest
 from tests.cli.running import COMMAND
 from tests.servers import server_folder
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def place() -> Iterator[Path]:

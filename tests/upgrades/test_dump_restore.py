@@ -23,6 +23,8 @@ from tests.upgrades.stores import IDS, broken, content, fill
 if TYPE_CHECKING:
     from tests.servers import Server
 
+pytestmark = pytest.mark.long
+
 OWNER = "memstore_restorer"
 
 

@@ -38,6 +38,8 @@ from tests.upgrades.stores import MIGRATIONS, broken, content, synthesise, witho
 if TYPE_CHECKING:
     from tests.servers import Server
 
+pytestmark = pytest.mark.long
+
 MIGRATE = [sys.executable, "-c", "import sys; from memstore import schema; schema.migrate(sys.argv[1])"]
 
 # What a process is killed at: the method of yoyo or psycopg, and the how-manieth call of it.

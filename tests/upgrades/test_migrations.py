@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 import pytest
@@ -63,7 +63,12 @@ class TestFiles:
         assert path.read_text(encoding="utf-8").count(insert) == 1
 
 
-@pytest.fixture(scope="module", params=MIGRATIONS)
+def long_but(chosen: str, all: Iterable[str]) -> list[Any]:
+    """All of these as parameters, of which one is for each run."""
+    return [pytest.param(each, marks=() if each == chosen else pytest.mark.long) for each in all]
+
+
+@pytest.fixture(scope="module", params=long_but(MIGRATIONS[-2], MIGRATIONS))
 def start(request: pytest.FixtureRequest, server: Server) -> Iterator[tuple[str, str]]:
     """A migration, and the conninfo of a store at it, with data."""
     with empty_database(server) as conninfo:
@@ -72,7 +77,7 @@ def start(request: pytest.FixtureRequest, server: Server) -> Iterator[tuple[str,
 
 
 class TestForward:
-    @pytest.mark.parametrize("way", WAYS)
+    @pytest.mark.parametrize("way", long_but("migrate", WAYS))
     def test_with_data(self, way: str, start: tuple[str, str], fresh: str, server: Server) -> None:
         name, conninfo = start
         with empty_database(server, like=conninfo) as database:
@@ -106,6 +111,7 @@ class TestForward:
             assert broken(database) == []
 
 
+@pytest.mark.long
 class TestRollback:
     def test_of_everything(self, database: str) -> None:
         schema.migrate(database)

@@ -21,6 +21,8 @@ from tests.upgrades.stores import MIGRATIONS, broken, content, fill, without_wha
 if TYPE_CHECKING:
     from tests.servers import Server
 
+pytestmark = pytest.mark.long
+
 CLIENT = Path(__file__).with_name("client.py").read_text(encoding="utf-8")
 MIGRATE = "import sys; from memstore import schema; schema.migrate(sys.argv[1])"
 TODAY = Path(schema.__file__).parents[1]
@@ -71,7 +73,10 @@ def test_todays_client(db_url: str, role: str) -> None:
     assert report["version"] <= int(MIGRATIONS[-1][:4])
 
 
-@pytest.fixture(scope="module", params=RELEASES or [None], ids=str)
+FOUND: list[Release | None] = [*RELEASES] or [None]
+
+
+@pytest.fixture(scope="module", params=FOUND, ids=str)
 def release(request: pytest.FixtureRequest) -> Release:
     """One of the earlier commits."""
     if request.param is None:

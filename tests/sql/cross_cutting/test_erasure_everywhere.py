@@ -7,9 +7,12 @@ from typing import Any
 from uuid import UUID
 
 import psycopg
+import pytest
 from psycopg import sql
 
 from tests.sql.support import SYSTEM, account_of, call, insert, places, rows, steward_of, supersede, value
+
+pytestmark = pytest.mark.long
 
 MARKER = "qzvxkwj"
 MARKED = {"kind": "receipt", "ref": f"run {MARKER}", "digest": f"sha256:{MARKER}"}

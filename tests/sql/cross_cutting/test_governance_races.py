@@ -128,6 +128,7 @@ def work(
             break
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "level", [IsolationLevel.READ_COMMITTED, IsolationLevel.REPEATABLE_READ, IsolationLevel.SERIALIZABLE]
 )

@@ -13,12 +13,15 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from tests.sql import model
 from tests.sql.support import EVIDENCE, SYSTEM, call, call_one, rows, value
+
+pytestmark = pytest.mark.long
 
 LONG = bool(os.environ.get("MEMSTORE_LONG"))
 NAMES = ("a", "ab", "a_1", "%", "A")

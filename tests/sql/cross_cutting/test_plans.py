@@ -10,7 +10,6 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from memstore import schema
 from tests.databases import empty_database
 from tests.sql.support import SYSTEM, account_of, rows, steward_of, value
 
@@ -21,10 +20,9 @@ MANY, FEW = 20_000, 200
 
 
 @pytest.fixture(scope="module")
-def skewed(server: Server) -> Iterator[str]:
+def skewed(server: Server, installed: str) -> Iterator[str]:
     """20,000 memories of one account, 200 of another and of a steward, and 50 accounts with one each."""
-    with empty_database(server) as conninfo:
-        schema.migrate(conninfo)
+    with empty_database(server, like=installed) as conninfo:
         with psycopg.connect(conninfo, autocommit=True) as db:
             rows(db, "select memstore.configure(maximum_live_memories => 100000)")
             fill = (

@@ -286,6 +286,7 @@ class TestMerge:
             assert sum(isinstance(outcome, list) for outcome in outcomes) == 1
             assert names(outcomes) <= allowed(isolation, "not_supersedable")
 
+    @pytest.mark.long
     def test_crossed_by_plain_update(
         self, isolation: IsolationLevel, db: psycopg.Connection, connect: Connect
     ) -> None:
@@ -310,6 +311,7 @@ class TestMerge:
             assert names(outcomes) == {"not_supersedable"}
 
 
+@pytest.mark.long
 class TestAllAtOnce:
     def test_delete_correct_and_merge(
         self, isolation: IsolationLevel, db: psycopg.Connection, connect: Connect

@@ -153,6 +153,7 @@ def test_random_histories(scratch_connection: psycopg.Connection, steps: list[tu
     run(scratch_connection, steps)
 
 
+@pytest.mark.long
 @bounded
 @given(crowded)
 def test_random_histories_beyond_the_shares(

@@ -10,6 +10,8 @@ import pytest
 from tests.sql.support import EVIDENCE, rows
 from tests.sql.world import World, check
 
+pytestmark = pytest.mark.long
+
 CLAIMS = 3000
 
 STORE = """

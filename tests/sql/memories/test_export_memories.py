@@ -11,9 +11,6 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from memstore import schema
-from tests.databases import empty_database
-from tests.servers import Server
 from tests.sql.support import (
     EVIDENCE,
     SYSTEM,
@@ -37,12 +34,10 @@ REALS = [1e-45, -1.1754944e-38, 1e-30, 0.1, 1 / 3, 524288.03125, 999999.94, -1e6
 
 
 @pytest.fixture
-def other(server: Server) -> Iterator[Db]:
+def other(another_url: str) -> Iterator[Db]:
     """Another store."""
-    with empty_database(server) as conninfo:
-        schema.migrate(conninfo)
-        with psycopg.connect(conninfo, autocommit=True) as connection:
-            yield connection
+    with psycopg.connect(another_url, autocommit=True) as connection:
+        yield connection
 
 
 @pytest.fixture

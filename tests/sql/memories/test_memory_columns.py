@@ -14,7 +14,6 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from memstore import schema
 from tests.databases import empty_database
 from tests.servers import Server
 from tests.sql.support import (
@@ -65,10 +64,9 @@ def add_argument(db: Db) -> None:
 
 
 @pytest.fixture(scope="module")
-def migrated(server: Server) -> Iterator[str]:
+def migrated(server: Server, installed: str) -> Iterator[str]:
     """A store that has been migrated while it held a memory."""
-    with empty_database(server) as conninfo:
-        schema.migrate(conninfo)
+    with empty_database(server, like=installed) as conninfo:
         with psycopg.connect(conninfo, autocommit=True) as db:
             insert(db, account_of(db, "holder"), "It was there before.", id=UUID(int=1))
             db.execute(MIGRATION.encode())
