@@ -11,7 +11,6 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 from pytest_postgresql import factories
-from pytest_postgresql.executors.noop import NoopExecutor
 
 from memstore import schema
 from tests.databases import dump, empty_database
@@ -85,9 +84,11 @@ def database(server: Server) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def installed(memstore_noproc: NoopExecutor) -> str:
-    """The conninfo of a database with memstore in it, to make others like it; nobody connects to it."""
-    return make_conninfo(dbname=memstore_noproc.template_dbname)
+def installed(server: Server) -> Iterator[str]:
+    """The conninfo of a database after memstore migrate, to make others like it: no test connects to it."""
+    with empty_database(server) as conninfo:
+        schema.migrate(conninfo)
+        yield conninfo
 
 
 @pytest.fixture
@@ -98,11 +99,9 @@ def another_url(server: Server, installed: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def fresh(server: Server) -> str:
+def fresh(installed: str) -> str:
     """What a database reads like after memstore migrate."""
-    with empty_database(server) as conninfo:
-        schema.migrate(conninfo)
-        return dump(conninfo)
+    return dump(installed)
 
 
 @pytest.fixture

@@ -46,7 +46,6 @@ def scratch_connection(memstore_noproc: NoopExecutor) -> Iterator[psycopg.Connec
             password=server.password,
             dbname=janitor.dbname,
             autocommit=True,
-            cursor_factory=SavepointCursor,
         ) as connection,
     ):
         yield connection
@@ -54,9 +53,17 @@ def scratch_connection(memstore_noproc: NoopExecutor) -> Iterator[psycopg.Connec
 
 @pytest.fixture
 def scratch(scratch_connection: psycopg.Connection) -> Iterator[psycopg.Connection]:
-    """A connection of the owner, in a transaction that will be rolled back. Quicker than a database of one's own."""
+    """A connection of the owner, in a transaction that will be rolled back: refusals want a savepoint."""
     with scratch_connection.transaction(force_rollback=True):
         yield scratch_connection
+
+
+@pytest.fixture
+def undone(scratch: psycopg.Connection) -> Iterator[psycopg.Connection]:
+    """The same with a savepoint for each statement, in place of a database of one's own."""
+    scratch.cursor_factory = SavepointCursor
+    yield scratch
+    scratch.cursor_factory = psycopg.Cursor
 
 
 @pytest.fixture

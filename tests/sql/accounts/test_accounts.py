@@ -48,8 +48,8 @@ def find(db: psycopg.Connection, ref: str | None) -> UUID | None:
 
 
 @pytest.fixture
-def db(scratch: psycopg.Connection) -> psycopg.Connection:
-    return scratch
+def db(undone: psycopg.Connection) -> psycopg.Connection:
+    return undone
 
 
 def test_create_is_safe_to_repeat(db: psycopg.Connection) -> None:

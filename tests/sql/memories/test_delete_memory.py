@@ -27,8 +27,8 @@ def delete(db: psycopg.Connection, account: UUID, memory: UUID | None) -> dict[s
 
 
 @pytest.fixture
-def db(scratch: psycopg.Connection) -> psycopg.Connection:
-    return scratch
+def db(undone: psycopg.Connection) -> psycopg.Connection:
+    return undone
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ def message(refusal: pytest.ExceptionInfo[psycopg.Error]) -> str:
 
 
 @pytest.fixture
-def db(scratch: psycopg.Connection) -> psycopg.Connection:
-    return scratch
+def db(undone: psycopg.Connection) -> psycopg.Connection:
+    return undone
 
 
 def test_items_in_order_with_rising_times(db: psycopg.Connection, account: UUID) -> None:

@@ -32,8 +32,8 @@ ID = UUID(int=0xA1)
 
 
 @pytest.fixture
-def db(scratch: psycopg.Connection) -> psycopg.Connection:
-    return scratch
+def db(undone: psycopg.Connection) -> psycopg.Connection:
+    return undone
 
 
 def test_the_row_is_returned_as_it_is_stored(db: psycopg.Connection, account: UUID) -> None:

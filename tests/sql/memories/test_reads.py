@@ -44,8 +44,8 @@ def as_of(db: psycopg.Connection, account: UUID, moment: datetime | None) -> lis
 
 
 @pytest.fixture
-def db(scratch: psycopg.Connection) -> psycopg.Connection:
-    return scratch
+def db(undone: psycopg.Connection) -> psycopg.Connection:
+    return undone
 
 
 def test_get_live_and_superseded(db: psycopg.Connection, account: UUID) -> None:

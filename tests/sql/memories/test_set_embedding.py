@@ -34,8 +34,8 @@ def models(db: psycopg.Connection) -> list[tuple[str, int]]:
 
 
 @pytest.fixture
-def db(scratch: psycopg.Connection) -> psycopg.Connection:
-    return scratch
+def db(undone: psycopg.Connection) -> psycopg.Connection:
+    return undone
 
 
 @pytest.fixture

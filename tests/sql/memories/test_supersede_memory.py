@@ -30,8 +30,8 @@ SYSTEM_FIELDS = {name: content for name, content in SYSTEM.items() if name != "s
 
 
 @pytest.fixture
-def db(scratch: psycopg.Connection) -> psycopg.Connection:
-    return scratch
+def db(undone: psycopg.Connection) -> psycopg.Connection:
+    return undone
 
 
 @pytest.fixture

@@ -28,8 +28,8 @@ def replace(db: psycopg.Connection, account: UUID, target: UUID | None, replacem
 
 
 @pytest.fixture
-def db(scratch: psycopg.Connection) -> psycopg.Connection:
-    return scratch
+def db(undone: psycopg.Connection) -> psycopg.Connection:
+    return undone
 
 
 def test_the_replaced_memory_is_returned(db: psycopg.Connection, account: UUID) -> None:

@@ -48,8 +48,8 @@ def settings(db: psycopg.Connection) -> dict[str, Any]:
 
 
 @pytest.fixture
-def db(scratch: psycopg.Connection) -> psycopg.Connection:
-    return scratch
+def db(undone: psycopg.Connection) -> psycopg.Connection:
+    return undone
 
 
 def test_the_settings_at_first(db: psycopg.Connection) -> None:

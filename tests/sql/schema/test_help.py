@@ -14,8 +14,8 @@ def help_lines(db: psycopg.Connection, topic: str | None = None) -> list[str]:
 
 
 @pytest.fixture
-def db(scratch: psycopg.Connection) -> psycopg.Connection:
-    return scratch
+def db(undone: psycopg.Connection) -> psycopg.Connection:
+    return undone
 
 
 @pytest.mark.parametrize("topic", [None, "", " \u3000"])
