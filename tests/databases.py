@@ -8,10 +8,10 @@ import shutil
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote, urlencode
 
 import psycopg
@@ -36,6 +36,11 @@ def skip_without(what: str, why: str | None = None) -> NoReturn:
     if what in REQUIRED:
         pytest.fail(f"MEMSTORE_TEST_REQUIRE names {what}, and there is none{reason}", pytrace=False)
     pytest.skip(f"no {what}{reason}")
+
+
+def long_but(chosen: object, all: Iterable[object]) -> list[Any]:
+    """All of these as a test's parameters: the chosen one for every run, the others for a long one."""
+    return [pytest.param(each, marks=() if each == chosen else pytest.mark.long) for each in all]
 
 
 def admin_conninfo(server: Server) -> str:

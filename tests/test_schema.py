@@ -19,6 +19,7 @@ from tests.databases import (
     WAYS,
     dump,
     empty_database,
+    long_but,
     names,
     psql_install,
     recorded,
@@ -43,7 +44,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 class TestThreeWays:
-    @pytest.mark.parametrize("first", WAYS)
+    @pytest.mark.parametrize("first", long_but("migrate", WAYS))
     def test_same_database_and_each_adopts_it(self, first: str, fresh: str, database: str) -> None:
         WAYS[first](database)
         record = recorded(database)

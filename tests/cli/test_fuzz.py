@@ -205,6 +205,7 @@ class Fuzz:
         return None
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("unlogged")
 def test_every_parameter(
     db: psycopg.Connection, db_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

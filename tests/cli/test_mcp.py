@@ -209,6 +209,7 @@ async def test_nothing_to_recall(db_url: str) -> None:
         assert await session.answer("list") == {"memories": []}
 
 
+@pytest.mark.long
 async def test_a_repeated_call_writes_once(db: Db, db_url: str) -> None:
     async with agent(db_url) as session:
         for _ in range(2):
@@ -325,6 +326,7 @@ async def test_refusals(db: Db, db_url: str, log: Path) -> None:
     assert db.execute("select count(*) from memstore.memories").fetchone() == (0,)
 
 
+@pytest.mark.long
 async def test_what_is_superseded_or_too_much_is_refused(run: Run, db_url: str) -> None:
     async with agent(db_url, "--account", "full") as session:
         first = await session.answer("remember", body="one")
@@ -366,6 +368,7 @@ OF_ANOTHER_FORM: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.long
 async def test_arguments_of_another_form(db: Db, db_url: str, log: Path) -> None:
     async with agent(db_url, log=log) as session:
         for tool, arguments, wrong in OF_ANOTHER_FORM:
@@ -391,6 +394,7 @@ async def test_texts_arrive_as_they_are(db_url: str) -> None:
             assert (memory["body"], memory["source_ref"]) == (text, text)
 
 
+@pytest.mark.long
 async def test_a_store_out_of_reach(log: Path) -> None:
     async with agent(UNREACHABLE, log=log) as session:
         assert len((await session.list_tools()).tools) == 6
@@ -409,6 +413,7 @@ async def test_a_store_out_of_reach(log: Path) -> None:
     assert "memstore: recall found nothing. The store can't be reached" in log.read_text()
 
 
+@pytest.mark.long
 async def test_a_database_without_memstore(db: Db, db_url: str) -> None:
     db.execute("drop schema memstore cascade")
     async with agent(db_url) as session:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
 from yoyo import read_migrations
 
 from memstore import SchemaOutdated, Store, schema
-from tests.databases import WAYS, YOYO_TABLES, dump, empty_database, names, yoyo
+from tests.databases import WAYS, YOYO_TABLES, dump, empty_database, long_but, names, yoyo
 from tests.upgrades.stores import (
     MIGRATIONS,
     apply_up_to,
@@ -61,11 +61,6 @@ class TestFiles:
     def test_each_records_itself(self, path: Path) -> None:
         insert = f"insert into memstore.deployment (name) values ('{path.stem}');"
         assert path.read_text(encoding="utf-8").count(insert) == 1
-
-
-def long_but(chosen: str, all: Iterable[str]) -> list[Any]:
-    """All of these as parameters, of which one is for each run."""
-    return [pytest.param(each, marks=() if each == chosen else pytest.mark.long) for each in all]
 
 
 @pytest.fixture(scope="module", params=long_but(MIGRATIONS[-2], MIGRATIONS))

@@ -16,6 +16,7 @@ import pytest
 from psycopg import IsolationLevel
 from psycopg.types.json import Jsonb
 
+from tests.databases import long_but
 from tests.sql.support import (
     SYSTEM,
     account_of,
@@ -135,7 +136,7 @@ def sound_afterwards(db: psycopg.Connection) -> Iterator[None]:
     assert_sound(db)
 
 
-@pytest.fixture(params=ISOLATIONS, ids=lambda level: level.name.lower())
+@pytest.fixture(params=long_but(ISOLATIONS[0], ISOLATIONS), ids=lambda level: level.name.lower())
 def isolation(request: pytest.FixtureRequest) -> IsolationLevel:
     level: IsolationLevel = request.param
     return level

@@ -192,6 +192,7 @@ def test_no_setting_changes_an_answer(db: psycopg.Connection, connect: Connect) 
     assert value(db, "select count(*) from memstore.users") == 0
 
 
+@pytest.mark.long
 def test_no_setting_changes_what_is_installed(server: Server, db: psycopg.Connection, db_url: str) -> None:
     for settings in rounds(db)[: None if LONG else 1]:
         told = " ".join(f"-c {name}={escaped(content)}" for name, content in settings.items())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from math import inf
 from time import perf_counter
 from typing import Any
 from uuid import UUID
@@ -140,12 +141,19 @@ def test_at_most_10000_items(db: psycopg.Connection, account: UUID) -> None:
     db.execute("select memstore.set_maximum_live_memories(%s, 20000)", [account])
     with refused("argument_invalid", "memories"):
         insert_all(db, account, *[{"body": "x"}] * 10_001)
-    costs = []
-    for size in (1000, 1000, 10_000):
-        start = perf_counter()
-        assert len(insert_all(db, account, *[{"body": "x"}] * size)) == size
-        costs.append(perf_counter() - start)
-    assert costs[2] < 25 * min(costs[:2])  # ten times the items; quadratic would be a hundred times the cost
+    costs = {1000: inf, 10_000: inf}
+    # Other processes take their time of this one's, so the least of three counts.
+    for _ in range(3):
+        for size, least in costs.items():
+            start = perf_counter()
+            with db.transaction(force_rollback=True):
+                assert len(insert_all(db, account, *[{"body": "x"}] * size)) == size
+            costs[size] = min(least, perf_counter() - start)
+        # Ten times the items; quadratic would be a hundred times the cost.
+        if costs[10_000] < 25 * costs[1000]:
+            break
+    else:
+        pytest.fail(f"{costs}")
 
 
 @pytest.mark.parametrize(

@@ -518,6 +518,7 @@ def other(
         db.execute(f"drop database {name} with (force)".encode())
 
 
+@pytest.mark.long
 def test_same_answers_under_any_ctype(db: psycopg.Connection, other: psycopg.Connection) -> None:
     turns = [turn for _, turn, _ in CORPUS]
     turns += [*map(str.upper, turns), *(body for _, _, body in CORPUS)]
@@ -532,6 +533,7 @@ def test_same_answers_under_any_ctype(db: psycopg.Connection, other: psycopg.Con
     assert answers[0] == answers[1]
 
 
+@pytest.mark.long
 def test_same_words_under_any_ctype(db: psycopg.Connection, other: psycopg.Connection) -> None:
     texts = [*(body for _, _, body in CORPUS), *(capitals for capitals, _ in CAPITALS)]
     for text in texts:
