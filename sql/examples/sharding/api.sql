@@ -78,7 +78,7 @@ placed as (
     return v_deleted + claims.delete_user($1);
   end;$$
 
-        -- One of the two planes, by the bucket.
+        -- The claims' shard or the account's, by the bucket.
         when c.proname in ('insert_memory', 'list_memories') then format($$
   if bucket like '%%system%%' then
     %s
@@ -106,8 +106,6 @@ placed as (
   exception when sqlstate 'MS002' or sqlstate 'MS003' then
     %s
   end;$$, c.on_account, c.on_claims)
-
-        when c.proname in ('supersede_with', 'memories_as_of', 'rank_memories') then c.on_account
 
         -- The claims follow the account's memories, in the characters that those leave, before the line of what was
         -- left out; without their shard the account has its own.
@@ -142,6 +140,9 @@ placed as (
           'record_admission', 'challenge_memory', 'refute_challenge', 'promote_memory', 'memory_status', 'list_records',
           'list_claims', 'rank_claims', 'find_user', 'schema_version', 'help', 'list_rules', 'memory_violations'
         ) then c.on_claims
+
+        -- The account's own buckets: also of functions that this file doesn't know.
+        else c.on_account
       end
   ) p (body)
 )
