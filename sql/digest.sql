@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'3cad6397c7ffe96ae34881194c660d6e81a650dbd0bd1830bb8d173fa198aaf1',
+'adeadd4b0aee793b09ce5a5240c51b46911baac267179c5ae1f63c06a8b3d881',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",
