@@ -1,4 +1,4 @@
-"""A server for each process of the run, a template database with memstore in it, and a clone of it for each test."""
+"""A server for each process of a run, a template database with memstore in it, and clones of it for the tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.sql.support import SECRET
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int | None:
-    """No workers on one server for all: its roles are the whole server's, and tests make some of the same name."""
+    """No workers where all would be on one server: tests make roles of the same names."""
     return 0 if os.environ.get("MEMSTORE_TEST_DATABASE_URL") else None
 
 

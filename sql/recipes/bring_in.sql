@@ -1,10 +1,10 @@
--- The second half of the recipes beside it, which read it with \ir: brings in what pg_temp.incoming has, and tells what
--- became of it. A row of incoming is one memory: where it is from (origin), whose it is (account, the application's own
--- id of it), what import_memories takes of it (item), and, where it can't come in, why (misfit).
+-- The common part of the recipes beside it, which include it with \ir: imports the rows of pg_temp.incoming, and
+-- reports the outcome of each. A row is one memory: where it is from (origin), the external_ref of its account (account), the
+-- object for import_memories (item), and, if it can't be imported, why (misfit).
 --
--- Accounts are made where they are missing. A ceiling that is too low is raised to what comes in. What breaks a rule of
--- memstore is left out and told with the rule, without its text; a memory whose embedding alone does comes in without
--- it. Everything happens in the transaction that is open.
+-- Accounts that are missing are created, and a ceiling that is too low for the import is raised. A memory that breaks a
+-- rule is left out and listed with the rule, without its text; if only its embedding does, it is imported without one.
+-- Everything happens in the caller's transaction.
 
 alter table pg_temp.incoming
 add column number bigint generated always as identity primary key,
@@ -54,7 +54,7 @@ begin
       )
     );
 
-    -- A row at a time, so that each is told what is wrong with it.
+    -- A row at a time, so that a refusal is that row's alone.
     for v_row in
       select i.number, i.item
       from pg_temp.incoming i

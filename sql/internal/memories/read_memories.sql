@@ -7,6 +7,7 @@ language plpgsql
 volatile
 security invoker
 set standard_conforming_strings = on
+set quote_all_identifiers = off
 as $$
 declare
   -- The known keys with their types.

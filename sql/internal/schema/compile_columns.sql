@@ -4,6 +4,8 @@
 --   insert_row(candidate, target) -> memory, and insert_rows(candidates) -> how many: the INSERTs;
 --   same_content(stored, candidate, as_of_given): whether a repeated call would write what is stored. as_of_given: false
 --     where the call left the date to its default, which moves on at midnight;
+--   trimmed(given) -> memories: its texts without the white space around them, an empty one absent; but for the stance,
+--     which no caller writes: an import gives it as it was;
 --   correction_of(target) -> memories: what a correction begins from, without what is its row's own;
 --   the trigger memories_fixed: what an UPDATE may not change.
 create or replace function memstore.compile_columns()
@@ -28,6 +30,7 @@ $f$;
   v_stored text;
   v_candidate text;
   v_cleared text;
+  v_trimmed text;
   v_new text;
   v_old text;
 begin
@@ -43,9 +46,12 @@ begin
     string_agg(format('stored.%I', c.name), ', ' order by c.position) filter (where c.compared and c.name <> 'as_of'),
     string_agg(format('candidate.%I', c.name), ', ' order by c.position) filter (where c.compared and c.name <> 'as_of'),
     string_agg(format(E'  v_correction.%I := null;\n', c.name), '' order by c.position) filter (where not c.inherited),
+    string_agg(
+      format(E'  v_given.%1$I := nullif(memstore.trim_text(given.%1$I), %2$L);\n', c.name, ''), '' order by c.position
+    ) filter (where c.type = 'text' and c.name <> 'stance'),
     string_agg(format('new.%I', c.name), ', ' order by c.position) filter (where c.fixed),
     string_agg(format('old.%I', c.name), ', ' order by c.position) filter (where c.fixed)
-  into v_columns, v_values, v_stored, v_candidate, v_cleared, v_new, v_old
+  into v_columns, v_values, v_stored, v_candidate, v_cleared, v_trimmed, v_new, v_old
   from memstore.memory_columns c;
 
   execute format(
@@ -136,6 +142,19 @@ $b$,
       v_cleared
     )
   );
+  execute format(
+    c_function, 'trimmed(given memstore.memories)', 'memstore.memories', 'plpgsql', 'immutable parallel safe',
+    format(
+      $b$
+declare
+  v_given memstore.memories := given;
+begin
+%s  return v_given;
+end
+$b$,
+      v_trimmed
+    )
+  );
   comment on function memstore.to_memory(memstore.memories) is 'A row as the functions return it; compiled from its type.';
   comment on function memstore.insert_row(memstore.memories, uuid) is
     'Inserts one memory, and has it replace another; compiled from the columns.';
@@ -143,6 +162,8 @@ $b$,
   comment on function memstore.same_content(memstore.memories, memstore.memories, boolean) is
     'Whether a stored row is what a repeated call would write; compiled from the columns.';
   comment on function memstore.correction_of(memstore.memories) is 'What a correction begins from; compiled from the columns.';
+
+  comment on function memstore.trimmed(memstore.memories) is 'A row with its texts trimmed; compiled from the columns.';
 
   -- AFTER, because a BEFORE UPDATE trigger would have the generated columns computed again.
   execute format(
