@@ -1,4 +1,4 @@
-"""The client's methods are as python -m tests.generate writes them; the models have the fields of the types."""
+"""The client's methods are as python -m tests.generate writes them; models have the fields of the types."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def test_its_store_is_upgraded(way: str, release: Release, database: str, fresh:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_application_goes_on(way: str, release: Release, database: str, role: str) -> None:
-    """Its role, its views over the API and its open connection, with what it has prepared, stay as they are."""
+    """Its role, its views over the API and its open connection, with what it prepared, stay as they are."""
     with (
         psycopg.connect(database, autocommit=True) as owner,
         psycopg.connect(database, autocommit=True, prepare_threshold=0) as application,
