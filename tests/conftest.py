@@ -1,4 +1,4 @@
-"""A server for each process of a run, a template database with memstore in it, and its clones for the tests."""
+"""A server for each process of a run, a template database with memstore in it, and clones of it for tests."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ from tests.sql.support import SYSTEM, account_of, rows, steward_of, value
 if TYPE_CHECKING:
     from tests.servers import Server
 
-MANY, FEW = 10_000, 200
+MANY, FEW = 20_000, 200
 
 
 @pytest.fixture(scope="module")
 def skewed(server: Server, installed: str) -> Iterator[str]:
-    """10,000 memories of one account, 200 of another and of a steward, and 50 accounts with one each."""
+    """20,000 memories of one account, 200 of another and of a steward, and 50 accounts with one each."""
     with empty_database(server, like=installed) as conninfo:
         with psycopg.connect(conninfo, autocommit=True) as db:
             rows(db, "select memstore.configure(maximum_live_memories => 100000)")

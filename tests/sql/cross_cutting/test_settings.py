@@ -174,6 +174,7 @@ def test_every_function_is_called() -> None:
     assert called >= API | OPERATOR - {"grant_api", "revoke_api", "store_statistics"}
 
 
+@pytest.mark.long
 def test_no_setting_changes_an_answer(db: psycopg.Connection, connect: Connect) -> None:
     expected = in_a_session(connect, {})
     assert all(
