@@ -211,7 +211,7 @@ class TestUse:
             start = started_at(url)
             leave(first)
             assert started_at(url) == start
-        assert stops(data_dir, seconds=0.5)
+        assert stops(data_dir)
 
     def test_a_joiner_leaves(self, data_dir: Path, hold: Hold) -> None:
         with EmbeddedServer(data_dir) as server:
@@ -319,7 +319,7 @@ class TestDeaths:
         with EmbeddedServer(data_dir):
             child = subprocess.Popen(["sleep", "60"], close_fds=False)
         try:
-            assert stops(data_dir, seconds=0.5)
+            assert stops(data_dir)
         finally:
             child.kill()
             child.wait()
