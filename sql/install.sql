@@ -103,6 +103,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/recall/words_are_indexed.sql
 \ir internal/schema/check_deployment.sql
 \ir internal/schema/compile_columns.sql
+\ir internal/schema/compile_comments.sql
 \ir internal/schema/compile_embedding_is_usable.sql
 \ir internal/schema/compile_rules.sql
 \ir internal/schema/compile_similarities.sql

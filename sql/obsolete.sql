@@ -2,6 +2,7 @@
 -- trigger and no function still depends on it.
 drop trigger if exists open_challenges_once on memstore.open_challenges;
 drop function if exists
+  memstore.corrected(memstore.memories),
   memstore.lock_user(uuid),
   memstore.lock_user(uuid, text),
   memstore.lock_writer(uuid),

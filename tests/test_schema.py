@@ -249,9 +249,6 @@ class TestLoading:
         assert re.findall(r"^\\ir \.\./migrations/(\S+)\.sql$", install, re.MULTILINE) == MIGRATIONS
         assert re.findall(r"migration_id = '(\S+)'", install) == MIGRATIONS
 
-    def test_digest(self) -> None:
-        assert (schema.sql_dir() / "digest.sql").read_text(encoding="utf-8") == install.digest_sql()
-
     def test_version_is_the_newest_migrations(self, db: psycopg.Connection) -> None:
         assert db.execute("select memstore.schema_version()").fetchone() == (int(MIGRATIONS[-1][:4]),)
 

@@ -63,10 +63,10 @@ class Functions(ABC):
             The account's id.
 
         Raises:
-            IdTaken: The id is taken: the id has another external_ref, or the external_ref another id.
-            ActorUnknown: The account does not exist: the id was erased.
-            InvalidValue: The application's id has 1 to 200 characters. The language is one of PostgreSQL's
-                text search configurations.
+            IdTaken: The id has another external_ref, or the external_ref another id.
+            ActorUnknown: The id was erased.
+            InvalidValue: A rule is broken: The application's id has 1 to 200 characters. The language is one
+                of PostgreSQL's text search configurations.
         """
         return self.run(calls.create_user(id=id, external_ref=external_ref, language=language))
 
@@ -118,7 +118,7 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            MemoryNotFound: The account has no such memory: also for another account's.
+            MemoryNotFound: Also for another account's.
         """
         return self.run(calls.delete_memory(actor=actor, id=id))
 
@@ -169,8 +169,8 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: The argument is not of the form that the function takes: page_size.
-            MemoryNotFound: The account has no such memory: after.
+            InvalidValue: `page_size`.
+            MemoryNotFound: `after`.
         """
         return self.run(calls.export_memories(actor=actor, page_size=page_size, after=after))
 
@@ -188,7 +188,7 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            MemoryNotFound: The account has no such memory: also for another account's.
+            MemoryNotFound: Also for another account's.
         """
         return self.run(calls.get_memory(actor=actor, id=id))
 
@@ -207,12 +207,11 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            QuotaReached: The account holds as much of this as it may: the account has no room for all.
-            IdTaken: The id is taken: an id belongs to something else.
-            InvalidMemory: Embeddings of this model have another number of dimensions. Rules are broken;
-                `violations` has all of them: the message says which item.
-            InvalidValue: The argument is not of the form that the function takes: no such array, an unknown
-                key, a value of another type; the message says which item.
+            QuotaReached: The account has no room for all.
+            IdTaken: An id belongs to something else.
+            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
+                broken; `violations` has all that are (the message says which item).
+            InvalidValue: No such array, an unknown key, a value of another type; the message says which item.
         """
         return self.run(calls.insert_memories(actor=actor, memories=memories))
 
@@ -264,8 +263,8 @@ class Functions(ABC):
             ActorUnknown: The account does not exist.
             QuotaReached: The account holds as much of this as it may.
             IdTaken: The id is taken.
-            InvalidMemory: Embeddings of this model have another number of dimensions. Rules are broken;
-                `violations` has all of them: see list_rules.
+            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
+                broken; `violations` has all that are (see list_rules).
         """
         return self.run(
             calls.insert_memory(
@@ -311,8 +310,8 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: The argument is not of the form that the function takes: bucket, page_size.
-            MemoryNotFound: The account has no such memory: after.
+            InvalidValue: `bucket`, page_size.
+            MemoryNotFound: `after`.
         """
         return self.run(
             calls.list_memories(
@@ -349,7 +348,7 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: The argument is not of the form that the function takes: no moment.
+            InvalidValue: No moment.
         """
         return self.run(calls.memories_as_of(actor=actor, moment=moment))
 
@@ -369,7 +368,7 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            MemoryNotFound: The account has no such memory: also for another account's.
+            MemoryNotFound: Also for another account's.
         """
         return self.run(calls.memory_history(actor=actor, id=id))
 
@@ -387,7 +386,7 @@ class Functions(ABC):
             in order.
 
         Raises:
-            InvalidValue: The argument is not of the form that the function takes: no such object.
+            InvalidValue: No such object.
         """
         return self.run(calls.memory_violations(memory=memory))
 
@@ -414,9 +413,10 @@ class Functions(ABC):
         Raises:
             ActorUnknown: The account does not exist.
             MemoryNotFound: The account has no such memory.
-            InvalidMemory: Embeddings of this model have another number of dimensions. An embedding is a flat
-                array of 1 to 16,000 numbers, none beyond 1e6 in magnitude and one of at least 1e-6, and comes
-                with its model. The embedding's model has 1 to 200 characters, and comes with the embedding.
+            InvalidMemory: Embeddings of this model have another number of dimensions. A rule is broken: An
+                embedding is a flat array of 1 to 16,000 numbers, none beyond 1e6 in magnitude and one of at
+                least 1e-6, and comes with its model. The embedding's model has 1 to 200 characters, and comes
+                with the embedding.
         """
         return self.run(
             calls.set_embedding(actor=actor, id=id, embedding=embedding, embedding_model=embedding_model)
@@ -471,13 +471,11 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            NotSupersedable: The memory cannot be superseded so: one answer for a foreign, a superseded and an
-                unknown id.
+            NotSupersedable: One answer for a foreign, a superseded and an unknown id.
             IdTaken: The id is taken.
-            QuotaReached: The account holds as much of this as it may: a steward's correction of another's
-                claim.
-            InvalidMemory: Embeddings of this model have another number of dimensions. Rules are broken;
-                `violations` has all of them.
+            QuotaReached: A steward's correction of another's claim.
+            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
+                broken; `violations` has all that are.
         """
         return self.run(
             calls.supersede_memory(
@@ -513,7 +511,7 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            NotSupersedable: The memory cannot be superseded so: one answer for whatever is wrong with either.
+            NotSupersedable: One answer for whatever is wrong with either.
         """
         return self.run(calls.supersede_with(actor=actor, target=target, replacement=replacement))
 
@@ -625,7 +623,7 @@ class Functions(ABC):
             embedding_model: its model.
             maximum_attached: memories at most, 0 or more; the setting where left out.
             maximum_attached_characters: characters of bodies at most, 0 or more; the setting where left out.
-            strict: Raise `StoreUnavailable` instead of answering with an empty recall of the backend
+            strict: raise `StoreUnavailable` instead of answering with an empty recall of the backend
                 `unavailable`.
 
         Returns:
@@ -636,7 +634,7 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: The argument is not of the form that the function takes: a bound below 0.
+            InvalidValue: A bound below 0.
         """
         return self.run(
             calls.recall(
@@ -677,10 +675,10 @@ class Functions(ABC):
         Raises:
             ActorUnknown: The account does not exist.
             RecordTargetNotFound: There is no such claim.
-            QuotaReached: The account holds as much of this as it may: 200 open challenges of the account.
-            InvalidValue: A record's ground has 1 to 2,000 characters and is not blank. A challenge's evidence
-                is absent, or 1 to 20 objects, each with a kind (receipt, memory or url), a ref of 1 to 2,000
-                characters and a digest of 1 to 200; others have none.
+            QuotaReached: 200 open challenges of the account.
+            InvalidValue: A rule is broken: A record's ground has 1 to 2,000 characters and is not blank. A
+                challenge's evidence is absent, or 1 to 20 objects, each with a kind (receipt, memory or url),
+                a ref of 1 to 2,000 characters and a digest of 1 to 200; others have none.
         """
         return self.run(
             calls.challenge_memory(
@@ -712,8 +710,8 @@ class Functions(ABC):
         Raises:
             ActorUnknown: The account does not exist.
             StewardRequired: Only a steward may do this.
-            InvalidValue: The argument is not of the form that the function takes: status, page_size.
-            MemoryNotFound: The account has no such memory: after.
+            InvalidValue: `status`, page_size.
+            MemoryNotFound: `after`.
         """
         return self.run(calls.list_claims(actor=actor, status=status, page_size=page_size, after=after))
 
@@ -786,8 +784,8 @@ class Functions(ABC):
             ActorUnknown: The account does not exist.
             StewardRequired: Only a steward may do this.
             StanceRequired: A promotion needs a stance.
-            NotSupersedable: The memory cannot be superseded so: no live claim.
-            InvalidMemory: Rules are broken; `violations` has all of them.
+            NotSupersedable: No live claim.
+            InvalidMemory: A rule of memories is broken; `violations` has all that are.
         """
         return self.run(
             calls.promote_memory(
@@ -820,8 +818,8 @@ class Functions(ABC):
             ActorUnknown: The account does not exist.
             StewardRequired: Only a steward may do this.
             RecordTargetNotFound: There is no such claim.
-            InvalidValue: An admission needs a verdict, admitted or rejected; others have none. A record's
-                ground has 1 to 2,000 characters and is not blank.
+            InvalidValue: A rule is broken: An admission needs a verdict, admitted or rejected; others have
+                none. A record's ground has 1 to 2,000 characters and is not blank.
         """
         return self.run(
             calls.record_admission(actor=actor, memory_id=memory_id, verdict=verdict, ground=ground)
@@ -844,7 +842,7 @@ class Functions(ABC):
             ActorUnknown: The account does not exist.
             StewardRequired: Only a steward may do this.
             ChallengeNotFound: There is no such challenge.
-            InvalidValue: A record's ground has 1 to 2,000 characters and is not blank.
+            InvalidValue: A rule is broken: A record's ground has 1 to 2,000 characters and is not blank.
         """
         return self.run(calls.refute_challenge(actor=actor, challenge_id=challenge_id, ground=ground))
 
@@ -880,8 +878,8 @@ class Functions(ABC):
             The settings.
 
         Raises:
-            InvalidValue: Rules are broken; `violations` has all of them: such as
-                settings_lexical_floor_shape.
+            InvalidValue: A rule of settings is broken; `violations` has all that are (such as
+                settings_lexical_floor_shape).
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(
@@ -923,7 +921,7 @@ class Functions(ABC):
             role: the role's name.
 
         Raises:
-            InvalidValue: The argument is not of the form that the function takes: no such role.
+            InvalidValue: No such role.
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(calls.grant_api(role=role))
@@ -944,13 +942,12 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            NotSupersedable: The memory cannot be superseded so: a pointer that no correction could have left.
-            QuotaReached: The account holds as much of this as it may: the account has no room for all.
-            IdTaken: The id is taken: an id belongs to something else.
-            InvalidMemory: Embeddings of this model have another number of dimensions. Rules are broken;
-                `violations` has all of them: the message says which item.
-            InvalidValue: The argument is not of the form that the function takes: no such array, an unknown
-                key, a value of another type; the message says which item.
+            NotSupersedable: A pointer that no correction could have left.
+            QuotaReached: The account has no room for all.
+            IdTaken: An id belongs to something else.
+            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
+                broken; `violations` has all that are (the message says which item).
+            InvalidValue: No such array, an unknown key, a value of another type; the message says which item.
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(calls.import_memories(user_id=user_id, memories=memories))
@@ -973,7 +970,7 @@ class Functions(ABC):
             Live memories of all accounts and buckets, tombstones aside, by id.
 
         Raises:
-            InvalidValue: The argument is not of the form that the function takes: embedding_model, page_size.
+            InvalidValue: `embedding_model`, page_size.
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(
@@ -991,10 +988,9 @@ class Functions(ABC):
             dimensions: 1 to 16,000.
 
         Raises:
-            InvalidMemory: Embeddings of this model have another number of dimensions: embeddings of another
-                width are stored.
-            InvalidValue: Rules are broken; `violations` has all of them: such as
-                embedding_models_dimensions_shape.
+            InvalidMemory: Embeddings of another width are stored.
+            InvalidValue: A rule of embedding_models is broken; `violations` has all that are (such as
+                embedding_models_dimensions_shape).
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(calls.register_embedding_model(name=name, dimensions=dimensions))
@@ -1008,7 +1004,7 @@ class Functions(ABC):
             role: the role's name.
 
         Raises:
-            InvalidValue: The argument is not of the form that the function takes: no such role.
+            InvalidValue: No such role.
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(calls.revoke_api(role=role))
@@ -1025,7 +1021,7 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: The ceiling of live memories is 0 or more.
+            InvalidValue: A rule is broken: The ceiling of live memories is 0 or more.
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(
@@ -1043,7 +1039,7 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: An account is a steward or not, and not once it is erased.
+            InvalidValue: A rule is broken: An account is a steward or not, and not once it is erased.
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(calls.set_steward(user_id=user_id, steward=steward))

@@ -88,5 +88,3 @@ begin
   return v_stored.id;
 end
 $$;
-
-comment on function memstore.create_user(uuid, text, text) is 'Creates an account, or returns the one that has this external_ref.';

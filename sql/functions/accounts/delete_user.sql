@@ -114,5 +114,3 @@ begin
   return v_deleted;
 end
 $$;
-
-comment on function memstore.delete_user(uuid) is 'Erases an account with all of its memories.';

@@ -24,5 +24,3 @@ Errors
   from memstore.users u
   where u.external_ref = find_user.external_ref
 $$;
-
-comment on function memstore.find_user(text) is 'The account that has an application''s own id.';

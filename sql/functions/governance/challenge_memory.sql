@@ -49,5 +49,3 @@ begin
   return memstore.write_record(v_user.id, memory_id, 'challenge', ground, evidence_refs => evidence_refs);
 end
 $$;
-
-comment on function memstore.challenge_memory(uuid, uuid, text, jsonb) is 'Says that a claim is wrong.';

@@ -70,5 +70,3 @@ begin
   limit coalesce(list_claims.page_size, 50);
 end
 $$;
-
-comment on function memstore.list_claims(uuid, text, integer, uuid) is 'A steward''s queue: live claims with their statuses.';

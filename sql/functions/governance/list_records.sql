@@ -36,5 +36,3 @@ begin
   order by r.inserted_at, r.id;
 end
 $$;
-
-comment on function memstore.list_records(uuid, uuid) is 'The records about a claim, oldest first.';

@@ -33,5 +33,3 @@ begin
   );
 end
 $$;
-
-comment on function memstore.memory_status(uuid, uuid) is 'What the records say of a claim.';

@@ -78,6 +78,3 @@ begin
   return memstore.write_correction(v_user, v_target, memstore.new_memory(v_user, v_given));
 end
 $$;
-
-comment on function memstore.promote_memory(uuid, uuid, text, jsonb, date, text)
-is 'A steward moves a claim to a reviewed position of a knowledge base.';

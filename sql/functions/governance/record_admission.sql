@@ -41,5 +41,3 @@ begin
   return memstore.write_record(v_user.id, memory_id, 'admission', ground, verdict => verdict);
 end
 $$;
-
-comment on function memstore.record_admission(uuid, uuid, text, text) is 'A steward''s verdict on a claim.';

@@ -51,5 +51,3 @@ begin
   return memstore.write_record(v_user.id, v_memory_id, 'refutation', ground, challenge_id => challenge_id);
 end
 $$;
-
-comment on function memstore.refute_challenge(uuid, uuid, text) is 'A steward answers a challenge, which closes it.';

@@ -80,5 +80,3 @@ begin
   return v_memory;
 end
 $$;
-
-comment on function memstore.delete_memory(uuid, uuid) is 'Forgets a memory: the row is gone.';

@@ -39,5 +39,3 @@ begin
   );
 end
 $$;
-
-comment on function memstore.export_account(uuid) is 'What an export of an account begins with: its language, and how many memories follow.';

@@ -79,5 +79,3 @@ begin
   order by coalesce(p.superseded_at, 'infinity') desc, p.inserted_at desc, p.id desc;
 end
 $$;
-
-comment on function memstore.export_memories(uuid, integer, uuid) is 'All that an account owns, as import_memories takes it, a page at a time.';

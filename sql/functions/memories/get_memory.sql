@@ -40,5 +40,3 @@ begin
   return v_memory;
 end
 $$;
-
-comment on function memstore.get_memory(uuid, uuid) is 'One memory by its id.';

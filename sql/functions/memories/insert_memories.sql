@@ -45,5 +45,3 @@ begin
   ) w;
 end
 $$;
-
-comment on function memstore.insert_memories(uuid, jsonb) is 'Remembers many things at once, all of them or none.';

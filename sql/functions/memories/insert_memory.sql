@@ -76,6 +76,3 @@ begin
   return memstore.write_memory(memstore.new_memory(v_user, v_given));
 end
 $$;
-
-comment on function memstore.insert_memory(uuid, text, text, text, real[], text, text, text, text, date, text, jsonb, text, uuid)
-is 'Remembers one thing.';

@@ -58,5 +58,3 @@ begin
   limit coalesce(list_memories.page_size, 200);
 end
 $$;
-
-comment on function memstore.list_memories(uuid, text, boolean, integer, uuid) is 'The account''s memories, newest first, a page at a time.';

@@ -27,5 +27,3 @@ Errors
   where r.table_name = 'memories'
   order by r.position
 $$;
-
-comment on function memstore.list_rules() is 'The rules of a memory: name, field, definition, message.';

@@ -39,5 +39,3 @@ begin
   order by m.inserted_at desc, m.id desc;
 end
 $$;
-
-comment on function memstore.memories_as_of(uuid, timestamptz) is 'The memories that were live at a past moment.';

@@ -69,5 +69,3 @@ begin
   order by m.inserted_at, m.id;
 end
 $$;
-
-comment on function memstore.memory_history(uuid, uuid) is 'The whole chain of a memory, oldest first.';

@@ -39,5 +39,3 @@ begin
   order by b.position;
 end
 $$;
-
-comment on function memstore.memory_violations(jsonb) is 'Every rule that a memory would break.';

@@ -61,5 +61,3 @@ begin
   return v_written;
 end
 $$;
-
-comment on function memstore.set_embedding(uuid, uuid, real[], text) is 'Gives a memory an embedding, or takes it away.';

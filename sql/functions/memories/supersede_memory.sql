@@ -116,6 +116,3 @@ begin
   return memstore.write_correction(v_user, v_target, v_candidate);
 end
 $$;
-
-comment on function memstore.supersede_memory(uuid, uuid, text, text, text, real[], text, text, text, date, text, jsonb, text, uuid)
-is 'Corrects a memory: writes a replacement, and points the old row at it.';

@@ -70,5 +70,3 @@ begin
   return v_memory;
 end
 $$;
-
-comment on function memstore.supersede_with(uuid, uuid, uuid) is 'Replaces a memory by another one that is already there.';

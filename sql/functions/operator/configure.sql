@@ -76,6 +76,3 @@ begin
   return v_settings;
 end
 $$;
-
-comment on function memstore.configure(integer, integer, integer, double precision, double precision, double precision, double precision, boolean, integer)
-is 'Changes the store''s settings, and tells them.';

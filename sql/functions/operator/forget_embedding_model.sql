@@ -28,5 +28,3 @@ begin
   and not exists (select from memstore.memories m where m.embedding_model = e.name);
 end
 $$;
-
-comment on function memstore.forget_embedding_model(text) is 'Takes back the registration of an embedding model.';

@@ -37,5 +37,3 @@ begin
   execute format('grant execute on function %s to %I', v_functions, grant_api.role);
 end
 $$;
-
-comment on function memstore.grant_api(text) is 'Lets a role call the API.';

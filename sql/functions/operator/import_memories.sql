@@ -48,5 +48,3 @@ begin
   ) w;
 end
 $$;
-
-comment on function memstore.import_memories(uuid, jsonb) is 'Brings in memories of one account with their ids and times.';

@@ -54,5 +54,3 @@ begin
   limit coalesce(memories_to_embed.page_size, 1000);
 end
 $$;
-
-comment on function memstore.memories_to_embed(text, integer, uuid) is 'The memories that have no embedding of a model yet.';

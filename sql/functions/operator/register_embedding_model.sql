@@ -37,5 +37,3 @@ begin
   where e.name = v_model.name;
 end
 $$;
-
-comment on function memstore.register_embedding_model(text, integer) is 'Fixes the number of dimensions of a model''s embeddings.';

@@ -32,5 +32,3 @@ begin
   execute format('revoke usage on schema memstore from %I', revoke_api.role);
 end
 $$;
-
-comment on function memstore.revoke_api(text) is 'Takes back grant_api.';

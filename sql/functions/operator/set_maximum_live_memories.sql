@@ -29,5 +29,3 @@ begin
   perform memstore.write_account(v_user);
 end
 $$;
-
-comment on function memstore.set_maximum_live_memories(uuid, integer) is 'Sets the ceiling of one account.';

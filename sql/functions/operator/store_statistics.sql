@@ -248,5 +248,3 @@ begin
     f.labels::text;
 end
 $$;
-
-comment on function memstore.store_statistics() is 'Figures of the whole store, for monitoring: names, labels and values.';

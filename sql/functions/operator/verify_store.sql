@@ -341,5 +341,3 @@ begin
   order by i.position;
 end
 $$;
-
-comment on function memstore.verify_store() is 'Whether the store''s data is as its rules have it: each invariant, and how many rows break it.';

@@ -66,5 +66,3 @@ begin
   end if;
 end
 $$;
-
-comment on function memstore.help(text) is 'The page of a function, or what an error means.';

@@ -21,5 +21,3 @@ Errors
 */
   select 8
 $$;
-
-comment on function memstore.schema_version() is 'The number of the newest migration that these functions were written for.';
