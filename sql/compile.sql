@@ -1,5 +1,5 @@
--- Writes the functions that depend on the database (the tables' columns and rules, and whether pgvector is installed), and
--- the comments of the public functions.
+-- Writes the functions that depend on the database: on the tables' columns and rules, and on whether pgvector is
+-- installed; and the comments of the public functions.
 do $$
 begin
   perform memstore.compile_rules(t.table_name)

@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'2eb1f09da55e9c0d264a853a715e1b64bb71847f885af4da9b07ba97827495d3',
+'c083c5b750e672cac172f5adc1a8195547c39e20ffd7b87ac3682a3d7e3e9b06',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-// A stale snapshot, a deadlock: the transaction did not happen, and is run again.
+// A serialization failure and a deadlock: the transaction was rolled back, and is retried.
 const RETRIED = new Set(["40001", "40P01"]);
 const ATTEMPTS = 10;
 
@@ -26,7 +26,7 @@ export class Memory {
     this.#pool = pool;
   }
 
-  /** The account that has the application's own id; made where there is none. */
+  /** The account that has the application's own id; created where there is none. */
   async account(externalRef) {
     const [{ id }] = await this.#query("select memstore.create_user(external_ref => $1) as id", [externalRef]);
     return id;

@@ -1,7 +1,7 @@
--- Writes the proxy's API, for psql on the proxy; sql/scaling.md has the commands. Run by the operator on the claims
--- shard, from whose catalog it takes functions, arguments, results and types, so that they can't differ.
+-- Prints the SQL of the proxy's API, for psql on the proxy; sql/scaling.md has the commands. The operator runs it on
+-- the claims shard, from whose catalog it takes functions, arguments, results and types, so that they can't differ.
 --
--- accounts.f and claims.f run f on a shard. memstore.f says on which, and passes refusals on as what they were.
+-- accounts.f and claims.f run f on a shard. memstore.f chooses the shard, and raises its refusals as the shard did.
 \set ON_ERROR_STOP on
 
 select $$
@@ -21,7 +21,10 @@ create schema accounts;
 create schema claims;
 $$;
 
-select format('create view proxy.refusals (name, sqlstate) as values %s;', string_agg(format('(%L, %L)', r.name, r.sqlstate), ', '))
+select format(
+  'create view proxy.refusals (name, sqlstate) as values %s;',
+  string_agg(format('(%L, %L)', r.name, r.sqlstate), ', ')
+)
 from memstore.refusals r;
 
 select format(
@@ -62,10 +65,10 @@ placed as (
   cross join lateral (
     select
       case
-        -- The directory first: it decides whose an external_ref is. A call that got no further is repeated.
+        -- The directory first: it decides which account has an external_ref. An interrupted call can be repeated.
         when c.proname = 'create_user' then 'return accounts.create_user(claims.create_user($1, $2, $3), $2, $3);'
 
-        -- The directory last: until then the account is found, and what was cut short is repeated.
+        -- The directory last: until then it has the account, so that an interrupted call can be repeated.
         when c.proname = 'delete_user' then $$
   declare
     v_deleted bigint := 0;
@@ -78,7 +81,7 @@ placed as (
     return v_deleted + claims.delete_user($1);
   end;$$
 
-        -- One of the two planes, by the bucket.
+        -- The bucket decides between the claims shard and the account's.
         when c.proname in ('insert_memory', 'list_memories') then format($$
   if bucket like '%%system%%' then
     %s
@@ -109,8 +112,8 @@ placed as (
 
         when c.proname in ('supersede_with', 'memories_as_of', 'rank_memories') then c.on_account
 
-        -- The claims follow the account's memories, in the characters that those leave, before the line of what was
-        -- left out; without their shard the account has its own.
+        -- The claims go behind the account's memories, into the characters that those leave, and before the line that
+        -- counts what was left out. Where the claims shard fails, the account's own memories are returned.
         when c.proname = 'recall' then format($$
   declare
     v_claims record;
@@ -137,7 +140,7 @@ placed as (
     note := nullif(array_to_string(v_lines[:v_own] || v_claims.note || v_lines[v_own + 1:], E'\n'), '');
   end;$$, s.maximum_attached, s.maximum_attached_characters)
 
-        -- Claims, the directory, and what needs no account.
+        -- On the claims shard: claims, the directory of accounts, and what needs no account.
         when c.proname in (
           'record_admission', 'challenge_memory', 'refute_challenge', 'promote_memory', 'memory_status', 'list_records',
           'list_claims', 'rank_claims', 'find_user', 'schema_version', 'help', 'list_rules', 'memory_violations'
@@ -148,11 +151,11 @@ placed as (
 select
   format(
     E'create function %s.%I%s language plproxy as $plproxy$ cluster %L; run on %s; target memstore.%I; $plproxy$;\n',
-    plane.name, p.proname, p.signature, plane.name, plane.shard, p.proname
+    scope.name, p.proname, p.signature, scope.name, scope.shard, p.proname
   )
 from placed p
-cross join (values ('accounts', 'proxy.shard_of($1)'), ('claims', '0')) plane (name, shard)
-where strpos(p.body, format('%s.%I(', plane.name, p.proname)) > 0
+cross join (values ('accounts', 'proxy.shard_of($1)'), ('claims', '0')) scope (name, shard)
+where strpos(p.body, format('%s.%I(', scope.name, p.proname)) > 0
 union all
 select
   format(

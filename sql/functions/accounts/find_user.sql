@@ -6,7 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-find_user: the account that has an application's own id.
+find_user: finds the account that has an application's own id.
 
 Example:
   select memstore.find_user('no such account') is null;

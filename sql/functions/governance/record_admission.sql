@@ -6,7 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-record_admission: a steward's verdict on a claim.
+record_admission: records a steward's verdict on a claim.
 
 Example:
   select memory_id, verdict from memstore.record_admission(

@@ -26,12 +26,12 @@ Several memories may be replaced by the same one: a merge.
 Arguments
   actor        uuid  the account
   target       uuid  the memory to replace: live, the account's own, of the bucket user or learned
-  replacement  uuid  the memory that replaces it: the same, and another one
+  replacement  uuid  the memory that replaces it: likewise, and not the target
 Returns
   the replaced memory
 Errors
   actor_unknown
-  not_supersedable  one answer for whatever is wrong with either
+  not_supersedable  target or replacement is none of these: one answer for whatever is wrong
 */
 declare
   v_user memstore.users := memstore.lock_memories(

@@ -21,7 +21,7 @@ Operator only.
 Arguments
   role  text  the role's name
 Errors
-  argument_invalid  no such role
+  argument_invalid  there is no such role
 */
 begin
   if not exists (select from pg_roles r where r.rolname = revoke_api.role) then

@@ -1,5 +1,5 @@
--- The row that a call asks for, as it would be stored: the account's, with an id and times, texts trimmed and empty ones
--- absent; the language is then the account's. It is checked against no rule yet.
+-- Returns the row that a call asks for, as it would be stored: the account's, with an id and times, texts trimmed, an
+-- empty optional text absent, and the account's language where none is given. No rule is checked yet.
 create or replace function memstore.new_memory(actor memstore.users, given memstore.memories)
 returns memstore.memories
 language plpgsql

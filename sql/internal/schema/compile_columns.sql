@@ -1,13 +1,13 @@
--- Writes, from the view memory_columns, the functions that have to name the columns of memories, so that a column that a
--- migration adds is mentioned nowhere else. What each guarantees:
---   to_memory(m): the row as the functions return it; one expression, which the planner inlines, so that it never builds
---     the whole row;
---   trim_memory(given): the row with its texts trimmed; an empty one is an absent one;
+-- Writes, from the view memory_columns, what has to name the columns of memories, so that a column that a migration
+-- adds is mentioned nowhere else:
+--   to_memory(m): the row as the functions return it; one expression, which the planner inlines, so that the whole row
+--     is never built;
+--   trim_memory(given): the row with its texts trimmed, and empty ones NULL;
 --   insert_row(candidate, target), insert_rows(candidates): the INSERTs;
---   same_content(stored, candidate, as_of_given): whether a repeated call would write what is stored; as_of_given is false
---     where the call left the date to its default, which changes at midnight;
---   correction_of(target): the target's values that a correction inherits, the others NULL;
---   the trigger memories_fixed: refuses an UPDATE of any other column than the view's mutable ones.
+--   same_content(stored, candidate, as_of_given): whether a repeated call would write what is stored; as_of_given is
+--     false where the call left the date to its default, which changes at midnight;
+--   correction_of(target): the values that a correction inherits, the others NULL;
+--   memories_fixed: the trigger that refuses an UPDATE of any column but the mutable ones.
 create or replace function memstore.compile_columns()
 returns void
 language plpgsql

@@ -10,7 +10,11 @@ declare
   v_statement text;
 begin
   for v_statement in
-    select format('comment on function %s is %L', p.oid::regprocedure, upper(left(f.summary, 1)) || substr(f.summary, 2))
+    select format(
+      'comment on function %s is %L',
+      p.oid::regprocedure,
+      upper(left(f.summary, 1)) || substr(f.summary, 2)
+    )
     from memstore.pages f
     join pg_proc p on p.proname = f.name and p.pronamespace = 'memstore'::regnamespace
   loop

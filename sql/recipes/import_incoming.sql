@@ -1,10 +1,10 @@
--- The second half of the recipes beside it, which read it with \ir: brings in what pg_temp.incoming has, and tells what
--- became of it. A row of incoming is one memory: where it is from (origin), whose it is (account, the application's own
--- id of it), what import_memories takes of it (item), and, where it can't come in, why (misfit).
+-- The second half of the recipes beside it, which read it with \ir: imports the rows of pg_temp.incoming and reports
+-- what became of each. A row is one memory: where it is from (origin), the application's own id of its account
+-- (account), an object for import_memories (item), and, where it can't be imported, the reason (misfit).
 --
--- Accounts are made where they are missing. A ceiling that is too low is raised to what comes in. What breaks a rule of
--- memstore is left out and told with the rule, without its text; a memory whose embedding alone does comes in without
--- it. Everything happens in the transaction that is open.
+-- Missing accounts are created, and a ceiling that is too low is raised to what is imported. A row that breaks a rule
+-- of memstore is left out and reported with the rule, without its text; where its embedding alone does, it is imported
+-- without it. It all happens in the open transaction.
 
 alter table pg_temp.incoming
 add column number bigint generated always as identity primary key,
@@ -54,7 +54,7 @@ begin
       )
     );
 
-    -- A row at a time, so that each is told what is wrong with it.
+    -- A row at a time, so that each gets a reason of its own.
     for v_row in
       select i.number, i.item
       from pg_temp.incoming i
@@ -63,7 +63,7 @@ begin
     loop
       v_outcome := case
         when exists (select from memstore.memories m where m.id = (v_row.item ->> 'id')::uuid) then 'already there'
-        else 'brought in'
+        else 'imported'
       end;
       begin
         perform memstore.import_memories(v_user, jsonb_build_array(v_row.item));
@@ -72,9 +72,11 @@ begin
         get stacked diagnostics v_column = column_name, v_message = message_text;
       end;
       if v_message is not null and v_column in ('embedding', 'embedding_model') then
-        v_outcome := replace(v_outcome, 'brought in', 'brought in without its embedding');
+        v_outcome := replace(v_outcome, 'imported', 'imported without its embedding');
         begin
-          perform memstore.import_memories(v_user, jsonb_build_array(v_row.item - '{embedding,embedding_model}'::text[]));
+          perform memstore.import_memories(
+            v_user, jsonb_build_array(v_row.item - '{embedding,embedding_model}'::text[])
+          );
           v_message := null;
         exception when others then
           get stacked diagnostics v_column = column_name, v_message = message_text;
