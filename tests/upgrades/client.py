@@ -11,7 +11,11 @@ from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
 
 import memstore
-from memstore.api import calls
+
+try:
+    from memstore.api import calls
+except ImportError:  # before the client was generated
+    from memstore import calls  # type: ignore[attr-defined,no-redef]
 
 EVIDENCE = [{"kind": "url", "ref": "r", "digest": "d"}]
 LIFE = {"close", "run"}
