@@ -209,9 +209,9 @@ class AsyncFunctions(ABC):
             QuotaReached: The account has no room for all.
             IdTaken: An id is taken, and not by the same memory.
             InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
-                broken; `violations` has all that are (the message says which item).
-            InvalidValue: `memories` is no such array, or an item has an unknown key or a value of another
-                type; the message says which item.
+                broken (the message says which item); `violations` has every one that is.
+            InvalidValue: `memories` is not an array of up to 10,000 objects, or an item has an unknown key or
+                a value of another type; the message says which item.
         """
         return await self.run(calls.insert_memories(actor=actor, memories=memories))
 
@@ -264,7 +264,7 @@ class AsyncFunctions(ABC):
             QuotaReached: The account holds as many live memories as it may.
             IdTaken: The id is taken, and not by the same memory.
             InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
-                broken; `violations` has all that are (list_rules has them).
+                broken (see list_rules); `violations` has every one that is.
         """
         return await self.run(
             calls.insert_memory(
@@ -310,7 +310,7 @@ class AsyncFunctions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: `bucket` is none of these, or page_size is not 1 to 200.
+            InvalidValue: `bucket` is not user, learned or system, or page_size is not 1 to 200.
             MemoryNotFound: `after` is no memory of the account.
         """
         return await self.run(
@@ -368,7 +368,7 @@ class AsyncFunctions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            MemoryNotFound: The id is no memory that the account may read the history of.
+            MemoryNotFound: The account has no such memory; for a steward: and there is no such claim.
         """
         return await self.run(calls.memory_history(actor=actor, id=id))
 
@@ -385,7 +385,7 @@ class AsyncFunctions(ABC):
             Name, field and message of each broken rule, in the order of the fields; none for a valid memory.
 
         Raises:
-            InvalidValue: `memory` is no such object.
+            InvalidValue: `memory` is not an object that insert_memories would take.
         """
         return await self.run(calls.memory_violations(memory=memory))
 
@@ -475,7 +475,7 @@ class AsyncFunctions(ABC):
             QuotaReached: A steward corrects another account's claim, and holds as many live memories as it
                 may.
             InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
-                broken; `violations` has all that are.
+                broken; `violations` has every one that is.
         """
         return await self.run(
             calls.supersede_memory(
@@ -511,7 +511,7 @@ class AsyncFunctions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            NotSupersedable: `target` or replacement is none of these: one answer for whatever is wrong.
+            NotSupersedable: These are not two live memories of the account, both of user or learned.
         """
         return await self.run(calls.supersede_with(actor=actor, target=target, replacement=replacement))
 
@@ -710,7 +710,7 @@ class AsyncFunctions(ABC):
         Raises:
             ActorUnknown: The account does not exist.
             StewardRequired: Only a steward may do this.
-            InvalidValue: `status` is none of these, or page_size is not 1 to 200.
+            InvalidValue: `status` is none of the four, or page_size is not 1 to 200.
             MemoryNotFound: `after` is no claim.
         """
         return await self.run(calls.list_claims(actor=actor, status=status, page_size=page_size, after=after))
@@ -785,7 +785,7 @@ class AsyncFunctions(ABC):
             StewardRequired: Only a steward may do this.
             StanceRequired: A promotion needs a stance.
             NotSupersedable: `target` is no live claim.
-            InvalidMemory: A rule of memories is broken; `violations` has all that are.
+            InvalidMemory: A rule of memories is broken; `violations` has every one that is.
         """
         return await self.run(
             calls.promote_memory(
@@ -882,8 +882,8 @@ class AsyncFunctions(ABC):
             The settings.
 
         Raises:
-            InvalidValue: A rule of settings is broken; `violations` has all that are (such as
-                settings_lexical_floor_shape).
+            InvalidValue: A rule of settings is broken (such as settings_lexical_floor_shape); `violations`
+                has every one that is.
             AccessDenied: The role isn't the schema's owner.
         """
         return await self.run(
@@ -948,13 +948,13 @@ class AsyncFunctions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            NotSupersedable: Superseded_by_id is a pointer that no correction could have left.
+            NotSupersedable: A superseded_by_id is one that no correction could have left.
             QuotaReached: The account has no room for all.
             IdTaken: An id is taken, and not by the same memory.
             InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
-                broken; `violations` has all that are (the message says which item).
-            InvalidValue: `memories` is no such array, or an item has an unknown key or a value of another
-                type; the message says which item.
+                broken (the message says which item); `violations` has every one that is.
+            InvalidValue: `memories` is not an array of up to 10,000 objects, or an item has an unknown key or
+                a value of another type; the message says which item.
             AccessDenied: The role isn't the schema's owner.
         """
         return await self.run(calls.import_memories(user_id=user_id, memories=memories))
@@ -996,8 +996,8 @@ class AsyncFunctions(ABC):
 
         Raises:
             InvalidMemory: Embeddings with another number of dimensions are stored.
-            InvalidValue: A rule of embedding_models is broken; `violations` has all that are (such as
-                embedding_models_dimensions_shape).
+            InvalidValue: A rule of embedding_models is broken (such as embedding_models_dimensions_shape);
+                `violations` has every one that is.
             AccessDenied: The role isn't the schema's owner.
         """
         return await self.run(calls.register_embedding_model(name=name, dimensions=dimensions))

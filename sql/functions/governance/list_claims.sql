@@ -29,7 +29,7 @@ Returns
 Errors
   actor_unknown
   steward_required
-  argument_invalid  status is none of these, or page_size is not 1 to 200
+  argument_invalid  status is none of the four, or page_size is not 1 to 200
   memory_not_found  after is no claim
 */
 declare

@@ -28,8 +28,8 @@ Errors
   quota_reached      the account has no room for all
   id_taken           an id is taken, and not by the same memory
   embedding_dimensions_differ
-  argument_invalid   memories is no such array, or an item has an unknown key or a value of another type; the message
-                     says which item
+  argument_invalid   memories is not an array of up to 10,000 objects, or an item has an unknown key or a value of
+                     another type; the message says which item
   rules of memories  the message says which item
 */
 declare

@@ -54,7 +54,7 @@ Errors
   quota_reached      the account holds as many live memories as it may
   id_taken           the id is taken, and not by the same memory
   embedding_dimensions_differ
-  rules of memories  list_rules has them
+  rules of memories  see list_rules
 */
 declare
   v_user memstore.users := memstore.lock_account(insert_memory.actor, 'actor');

@@ -30,7 +30,7 @@ Returns
   memories, by inserted_at and id, both descending
 Errors
   actor_unknown
-  argument_invalid  bucket is none of these, or page_size is not 1 to 200
+  argument_invalid  bucket is not user, learned or system, or page_size is not 1 to 200
   memory_not_found  after is no memory of the account
 */
 declare

@@ -32,7 +32,7 @@ Returns
   memories, oldest first
 Errors
   actor_unknown
-  memory_not_found  the id is no memory that the account may read the history of
+  memory_not_found  the account has no such memory; for a steward: and there is no such claim
 */
 begin
   perform memstore.require_actor(memory_history.actor);

@@ -21,7 +21,7 @@ Arguments
 Returns
   name, field and message of each broken rule, in the order of the fields; none for a valid memory
 Errors
-  argument_invalid  memory is no such object
+  argument_invalid  memory is not an object that insert_memories would take
 */
 declare
   v_candidate memstore.memories;

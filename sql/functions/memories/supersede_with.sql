@@ -31,7 +31,7 @@ Returns
   the replaced memory
 Errors
   actor_unknown
-  not_supersedable  target or replacement is none of these: one answer for whatever is wrong
+  not_supersedable  these are not two live memories of the account, both of user or learned
 */
 declare
   v_user memstore.users := memstore.lock_memories(

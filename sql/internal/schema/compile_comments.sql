@@ -7,18 +7,14 @@ security invoker
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_statement text;
+  v_function record;
 begin
-  for v_statement in
-    select format(
-      'comment on function %s is %L',
-      p.oid::regprocedure,
-      upper(left(f.summary, 1)) || substr(f.summary, 2)
-    )
+  for v_function in
+    select p.oid::regprocedure as signature, upper(left(f.summary, 1)) || substr(f.summary, 2) as comment
     from memstore.pages f
     join pg_proc p on p.proname = f.name and p.pronamespace = 'memstore'::regnamespace
   loop
-    execute v_statement;
+    execute format('comment on function %s is %L', v_function.signature, v_function.comment);
   end loop;
 end
 $$;
