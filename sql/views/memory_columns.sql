@@ -5,13 +5,15 @@ with (security_invoker = true)
 as
 select
   a.attname::text as name,
-  pg_catalog.format_type(a.atttypid, a.atttypmod) as type,
+  -- Not format_type(), which depends on the setting quote_all_identifiers.
+  t.typname::text collate "default" as type,
   a.attnum::integer as position,
   a.attgenerated <> '' as generated,
   a.attgenerated = '' and a.attname <> all (c.mutable) as fixed,
   a.attgenerated = '' and a.attname <> all (c.mutable || c.of_the_call) as compared,
   a.attgenerated = '' and a.attname <> all (c.mutable || c.of_the_call || c.of_the_row) as inherited
 from pg_catalog.pg_attribute a
+join pg_catalog.pg_type t on t.oid = a.atttypid
 cross join (
   values (
     -- What an UPDATE may change.

@@ -74,6 +74,9 @@ def test_each_says_what_it_returns_and_refuses(pages: dict[str, headers.Page]) -
     for page in pages.values():
         assert {"Call", "Example", "Result", "Errors"} <= page.sections.keys(), page.name
         assert ("Returns" in page.sections) == ("returns void" not in page.sections["Call"]), page.name
+        # One a line, behind which only a condition follows.
+        lines = [line for line in page.sections["Errors"].splitlines() if not line.startswith(" ")]
+        assert len(lines) == (len(page.errors) or lines.count("none")), page.name
 
 
 def test_a_summary_is_a_sentence_and_the_functions_comment(db: psycopg.Connection) -> None:

@@ -4,6 +4,8 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+-- A page must not depend on the session's settings.
+set quote_all_identifiers = off
 as $$
 /*
 help: shows the page of a function, or what an error means.

@@ -64,14 +64,14 @@ begin
     and not case k.wanted
       when 'text' then k.type = 'string'
       when 'jsonb' then true
-      when 'real[]' then
+      when '_float4' then
         k.type = 'array'
         and not jsonb_path_exists(f.value, 'strict $[*] ? (@.type() != "number" && @.type() != "null")')
       when 'uuid' then
         k.type = 'string'
         and k.content ~ '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$'
       when 'date' then k.type = 'string' and memstore.is_date(k.content)
-      when 'timestamp with time zone' then
+      when 'timestamptz' then
         k.type = 'string'
         and substr(k.content, 11)
           ~ '^[T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)$'
