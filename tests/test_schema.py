@@ -24,7 +24,7 @@ from tests.databases import (
     psql_install,
     yoyo,
 )
-from tests.generate import install
+from tests.generate.install import digest_sql
 
 if TYPE_CHECKING:
     from tests.conftest import Server
@@ -186,7 +186,7 @@ class TestRefusals:
                 schema.migrate(database)
             assert migration in str(caught.value)
         else:
-            (package / "sql" / "digest.sql").write_text(install.digest_sql(), encoding="utf-8")
+            (package / "sql" / "digest.sql").write_text(digest_sql(), encoding="utf-8")
             result = psql_install(database, package / "sql" / "install.sql", check=False)
             assert result.returncode == 3
             assert migration in result.stderr

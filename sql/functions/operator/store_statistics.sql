@@ -35,11 +35,11 @@ Figures
   account_fullness {account}             live memories / ceiling, of the 20 fullest of these
   memories {bucket, state}               live, superseded, tombstone
   unembedded_memories                    live ones, tombstones aside, that have no embedding
-  unembedded_memories {model}            that have none of this model; of the 20 models with the most
+  unembedded_memories {model}            that have none of this model; of the 20 most used models
   claims {status}                        live ones: candidate, admitted, rejected, suspended
   open_challenges {state}                effective: it suspends its claim
-                                         queued: its author's share is used up, or an earlier one of
-                                         the author's against the claim counts
+                                         queued: its author's share is used up, or an earlier one
+                                         of the author's against the claim counts
                                          not_admitted: its claim is not admitted
                                          unevidenced
   oldest_open_challenge_seconds {state}  of each state that there is
