@@ -1,1 +1,1 @@
-"""The functions of the database in Python: `python -m tests.generate` writes them from headers and catalog."""
+"""The functions of the database in Python: `python -m tests.generate` writes them from the functions' pages."""
