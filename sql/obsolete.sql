@@ -16,3 +16,27 @@ drop function if exists
   memstore.skip_known_challenge(),
   memstore.write_memories(memstore.memories[], boolean),
   memstore.write_user(memstore.users);
+
+-- Arguments are only ever added, so of two public functions of one name the one with fewer is an earlier version's. No
+-- CASCADE: what an application built on it stops the upgrade.
+do $$
+declare
+  v_signature regprocedure;
+begin
+  for v_signature in
+    select p.oid
+    from pg_proc p
+    join memstore.api f on f.name = p.proname
+    where p.pronamespace = 'memstore'::regnamespace
+    and exists (
+      select
+      from pg_proc n
+      where n.pronamespace = p.pronamespace
+      and n.proname = p.proname
+      and n.pronargs > p.pronargs
+    )
+  loop
+    execute format('drop function %s', v_signature);
+  end loop;
+end
+$$;

@@ -118,13 +118,16 @@ def test_guide(database: str, folder: Path) -> None:
             ]
 
 
-def test_the_figures_name_every_migration() -> None:
-    """What the guide says of locks is complete: a new migration needs its line."""
-    text = (ROOT / "migrations" / "README.md").read_text(encoding="utf-8")
-    newest = schema.migration_files()[-1]
-    assert f"\n| {newest.name[:4]} |" in text
-    # What is rolled back first.
-    assert f" --revision {newest.stem} " in text
+def test_a_rollback_takes_the_newest_migration(database: str, folder: Path) -> None:
+    """The one that the guide's command finds."""
+    run(GUIDE[0], database, folder)
+    with psycopg.connect(database) as connection:
+        applied = "select migration_id from memstore._yoyo_migration order by 1 desc"
+        newest, *earlier = connection.execute(applied).fetchall()
+        connection.commit()
+        run(Block("sh", block("yoyo rollback").code.partition("psql -q -f")[0], ""), database, folder)
+        assert connection.execute(applied).fetchall() == earlier
+    assert newest == (schema.migration_files()[-1].stem,)
 
 
 def test_a_lock_is_waited_for_no_longer(database: str, folder: Path) -> None:

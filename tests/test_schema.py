@@ -311,6 +311,19 @@ class TestLoading:
                 connection.execute(f"alter database \"{name}\" set {limit} = '700ms'".encode())
         assert schema.migrate(database)[-1] == "0999-later"
 
+    def test_an_earlier_parameter_list_goes(self, db: psycopg.Connection) -> None:
+        """As of a version whose function had fewer arguments."""
+        signatures = (
+            "select oid::regprocedure::text from pg_proc where pronamespace = 'memstore'::regnamespace"
+        )
+        before = names(db, signatures)
+        db.execute(
+            "create function memstore.list_memories(actor uuid) returns bigint language sql as 'select 1'"
+        )
+        with db.transaction():
+            schema.load_code(db)
+        assert names(db, signatures) == before
+
     def test_rights_survive_a_reload(self, db: psycopg.Connection) -> None:
         before = names(db, "select proacl::text from pg_proc where pronamespace = 'memstore'::regnamespace")
         with db.transaction():

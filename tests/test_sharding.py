@@ -189,6 +189,15 @@ def test_the_api_is_the_shards(cluster: Cluster) -> None:
     assert execute(cluster.proxy, types) == execute(cluster.claims, types)
 
 
+def test_exports(store: Store, pair: tuple[UUID, UUID]) -> None:
+    """Of the account's own buckets, from its shard."""
+    for account in pair:
+        memory = store.insert_memory(account, "I use pnpm, not npm.")
+        claim(store, account, "Okapis are rare.")
+        assert [document["id"] for document in store.export_memories(account)] == [str(memory.id)]
+        assert store.export_account(account)["memories"] == 1
+
+
 def test_accounts_are_spread(cluster: Cluster, store: Store) -> None:
     accounts = {store.create_user(external_ref=f"spread-{n}"): f"I am number {n}." for n in range(20)}
     for account, body in accounts.items():

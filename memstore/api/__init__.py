@@ -1,1 +1,1 @@
-"""The functions of the database in Python: `python -m tests.generate` writes them from the functions' pages."""
+"""The functions of the database in Python: `python -m tests.generate` writes them from header and catalog."""

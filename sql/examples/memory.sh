@@ -2,13 +2,13 @@
 # Remembers and recalls with psql (15 or newer) and nothing else.
 #
 #   memory.sh remember ACCOUNT [TEXT]   prints the memory's id
-#   memory.sh recall ACCOUNT [TURN]     prints the note that belongs before the turn
+#   memory.sh recall ACCOUNT [TURN]     prints the note to put before the turn
 #
 # ACCOUNT is the application's own id of an account. A text that is left out is read from standard input. The database
 # is libpq's: PGSERVICE, or PGHOST, PGDATABASE, PGUSER.
 #
-# Exit status: 0; 1 refused, with the refusal's name on standard error; 2 no connection; 64 wrong usage; 75 rolled back
-# by a serialization failure or a deadlock, try again.
+# Exit status: 0; 1 refused, with the refusal's name on standard error; 2 no connection; 64 wrong usage; 75 nothing was
+# written, try again.
 set -eu
 
 usage() {
@@ -23,8 +23,8 @@ case $1 in
   *) usage ;;
 esac
 
-# Texts go through the environment, because every user of the machine can see a program's arguments. psql quotes them
-# where it reads :'text', so nothing in them is SQL. LC_ALL keeps psql's messages in English: they are parsed below.
+# Texts go through the environment: arguments of a program are open to every user of the machine. psql quotes them
+# where it reads :'text', so nothing in them is SQL. Its messages are parsed below, so they must not be translated.
 if [ $# -ge 3 ]; then TEXT=$3; else TEXT=$(cat); fi
 ACCOUNT=$2 LC_ALL=C PGCLIENTENCODING=UTF8
 export ACCOUNT TEXT LC_ALL PGCLIENTENCODING
@@ -44,7 +44,7 @@ if [ $status -ne 3 ]; then
   exit "$status"
 fi
 case $(sed -n 's/^ERROR:  \([0-9A-Z]*\):.*/\1/p' "$messages") in
-  40001 | 40P01) exit 75 ;;
+  40001 | 40P01) exit 75 ;; # a stale snapshot, a deadlock
 esac
 name=$(sed -n 's/^CONSTRAINT NAME:  //p' "$messages")
 echo "${name:-$(cat "$messages")}" >&2

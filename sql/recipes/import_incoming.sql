@@ -1,10 +1,10 @@
--- The second half of the recipes beside it, which read it with \ir: imports the rows of pg_temp.incoming and reports
--- what became of each. A row is one memory: where it is from (origin), the application's own id of its account
--- (account), an object for import_memories (item), and, where it can't be imported, the reason (misfit).
+-- The common part of the recipes beside it, which include it with \ir: imports the rows of pg_temp.incoming, and
+-- reports the outcome of each. A row is one memory: where it is from (origin), the external_ref of its account
+-- (account), the object for import_memories (item), and, if it can't be imported, why (misfit).
 --
--- Missing accounts are created, and a ceiling that is too low is raised to what is imported. A row that breaks a rule
--- of memstore is left out and reported with the rule, without its text; where its embedding alone does, it is imported
--- without it. It all happens in the open transaction.
+-- Accounts that are missing are created, and a ceiling that is too low for the import is raised. A memory that breaks a
+-- rule is left out and listed with the rule, without its text; if only its embedding does, it is imported without one.
+-- Everything happens in the caller's transaction.
 
 alter table pg_temp.incoming
 add column number bigint generated always as identity primary key,
@@ -54,7 +54,7 @@ begin
       )
     );
 
-    -- A row at a time, so that each gets a reason of its own.
+    -- A row at a time, so that a refusal is that row's alone.
     for v_row in
       select i.number, i.item
       from pg_temp.incoming i

@@ -2,31 +2,31 @@
 --
 --   psql -d agents -v account='^memories\.([^.]+)' -v model=text-embedding-3-small -f sql/recipes/langgraph.sql
 --
--- Run it as the owner of memstore, with the right to read the tables, in the database that has both; where LangGraph
--- has a database of its own, copy its tables first (pg_dump -t store -t store_vectors | psql -d agents). They are not
--- changed. The import can be repeated: memories that are stored stay as they are, and those that LangGraph has changed
--- since are listed. So is, with the reason, each item that is not imported. Variables, each with -v:
+-- Run it as the owner of memstore, with SELECT on LangGraph's tables, in the database that has both; if LangGraph has
+-- another database, copy its tables first (pg_dump -t store -t store_vectors | psql -d agents). They are not changed.
+-- It can be repeated: memories that were imported before stay as they are, and items that LangGraph has changed since
+-- are listed. Every item that is not imported is listed with the reason. Variables, each with -v:
 --
---   dry_run=on        imports, reports and rolls back
---   account=PATTERN   a regular expression whose group is the user's id in the namespace, whose labels are joined by
---                     dots: '^memories\.([^.]+)' by default, for ("memories", user); '^([^.]+)\.memories' is for
---                     (user, "memories"). Other namespaces are listed as left out
---   text=PATH         the path of the text in the value, such as '{content,content}'; by default the first string of
---                     content.content (LangMem's), content, text, data and memory
---   model=NAME        the model of the embeddings, which the tables don't name; without it they are not imported
---   field=NAME        which field's embedding to take where items have several; without it such items get none
+--   dry_run=on        imports, reports, and rolls back
+--   account=PATTERN   a regular expression that matches the namespace, whose labels are joined by dots; its group is
+--                     the user's id: '^memories\.([^.]+)' unless given, for ("memories", user); '^([^.]+)\.memories'
+--                     for (user, "memories"). Items of other namespaces are listed as left out
+--   text=PATH         the path of the text in the value, such as '{content,content}'; unless given the first string
+--                     among content.content (LangMem's), content, text, data and memory
+--   model=NAME        the model of the embeddings, which the tables don't name; without it embeddings are left out
+--   field=NAME        which field's embedding, where an item has several; without it such items get none
 --   schema=public     the schema of the tables
---   bucket=learned    or user, whose memories recall attaches whatever the turn is about
+--   bucket=learned    with user, every imported memory is eligible in every recall
 --
 -- | LangGraph | memstore |
 -- | --- | --- |
 -- | prefix (the namespace) | the account, by its external_ref |
--- | key | id, where it is a uuid that no other namespace has; else a hash of prefix and key |
+-- | key | id, where it is a uuid that no other namespace has; else one is made of prefix and key |
 -- | value | body: the text in it, at most 2,000 characters; items with longer ones are left out |
 -- | created_at, updated_at | inserted_at, updated_at |
 -- | store_vectors.embedding | embedding |
--- | expires_at | none: expired items are left out, others no longer expire |
--- | other keys of the value | none: counted at the end |
+-- | expires_at | none: expired items are left out, others never expire in memstore |
+-- | other keys of the value | none: counted in the report |
 
 \set ON_ERROR_STOP on
 \set QUIET on

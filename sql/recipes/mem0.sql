@@ -1,17 +1,17 @@
--- Imports the memories that mem0 stores in its pgvector table, with SQL alone:
+-- Imports the memories that mem0 keeps in its pgvector table, with SQL alone:
 --
 --   psql -d agents -v model=text-embedding-3-small -f sql/recipes/mem0.sql
 --
--- Run it as the owner of memstore, with the right to read mem0's table, in the database that has both; where mem0 has a
--- database of its own, copy its table first (pg_dump -t mem0 | psql -d agents). mem0's table is not changed. The import
--- can be repeated: memories that are stored stay as they are, and those that mem0 has changed since are listed. So is,
--- with the reason, each row that is not imported. Variables, each with -v:
+-- Run it as the owner of memstore, with SELECT on mem0's table, in the database that has both; if mem0 has another
+-- database, copy its table first (pg_dump -t mem0 | psql -d agents). mem0's table is not changed. It can be repeated:
+-- memories that were imported before stay as they are, and those that mem0 has changed since are listed. Every row that
+-- is not imported is listed with the reason. Variables, each with -v:
 --
---   dry_run=on      imports, reports and rolls back
---   model=NAME      the model of mem0's embeddings, which its table doesn't name; without it they are not imported
+--   dry_run=on      imports, reports, and rolls back
+--   model=NAME      the model of mem0's embeddings, which its table doesn't name; without it embeddings are left out
 --   table=mem0      the name of the collection
---   schema=public   its schema
---   bucket=learned  or user, whose memories recall attaches whatever the turn is about
+--   schema=public   the schema of the table
+--   bucket=learned  with user, every imported memory is eligible in every recall
 --
 -- | mem0 | memstore |
 -- | --- | --- |
@@ -21,8 +21,8 @@
 -- | payload created_at, updated_at | inserted_at, updated_at |
 -- | payload run_id | source_ref |
 -- | vector | embedding |
--- | payload expiration_date | none: expired rows are left out |
--- | other keys of the payload | none: counted at the end |
+-- | payload expiration_date | none: expired memories are left out |
+-- | other keys of the payload | none: counted in the report |
 
 \set ON_ERROR_STOP on
 \set QUIET on
@@ -51,7 +51,7 @@ select
     )
   ) as item,
   case
-    -- As in mem0, a text that is no date never expires.
+    -- As mem0 reads it: what is no date never expires.
     when m.payload ->> 'expiration_date' ~ '^\d{4}-\d\d-\d\d$'
       and m.payload ->> 'expiration_date' < (now() at time zone 'UTC')::date::text
     then 'It has expired in mem0.'

@@ -266,10 +266,14 @@ async def test_claims(db: Db, db_url: str, log: Path) -> None:
         assert ids.endswith(f": {proposed['id']}")
 
         argument = await other.answer("challenge", **about, ground=PRIVATE, evidence_refs=EVIDENCE)
-        assert argument["status"] == "suspended"
+        assert (argument["status"], argument.pop("effect")) == ("suspended", "in_effect")
         assert [record["role"] for record in argument["records"]] == ["admission", "challenge"]
         assert argument["records"][1]["ground"] == PRIVATE
+        assert argument["records"][1]["effect"] == "in_effect"
+        assert "effect" not in argument["records"][0]
         assert await author.answer("records", **about) == argument
+        second = await author.answer("challenge", **about, ground=PRIVATE)
+        assert (second["status"], second["effect"]) == ("suspended", "without_evidence")
         refused = await other.refusal("challenge", **about, ground=" ")
         assert refused.startswith("memory_admissions_ground_shape (ground): ")
         missing = await other.refusal("challenge", memory_id=UNKNOWN, ground=PRIVATE)

@@ -1,6 +1,7 @@
-"""Generated parts of files that are otherwise written by hand."""
+"""Generated parts of pages that are otherwise written by hand."""
 
 import re
+from collections.abc import Iterable, Sequence
 
 
 def filled(text: str, start: str, end: str, content: str) -> str:
@@ -10,3 +11,9 @@ def filled(text: str, start: str, end: str, content: str) -> str:
         raise ValueError(f"there is no one line that begins with {start!r}")
     begin = marks[0].end()
     return text[:begin] + content + text[text.index(end, begin) :]
+
+
+def table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [titles, ["---"] * len(titles), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |".replace("|  |", "| |") for cells in lines)

@@ -14,8 +14,8 @@ import memstore
 
 try:
     from memstore.api import calls
-except ImportError:  # before the client was generated
-    from memstore import calls  # type: ignore[attr-defined,no-redef]
+except ImportError:  # before 0.2
+    from memstore import calls  # type: ignore[attr-defined, no-redef]
 
 EVIDENCE = [{"kind": "url", "ref": "r", "digest": "d"}]
 LIFE = {"close", "run"}
@@ -100,7 +100,7 @@ warnings: list[str] = []
 handler = logging.Handler()
 handler.emit = lambda record: warnings.append(record.getMessage())  # type: ignore[method-assign]
 logging.getLogger("memstore").addHandler(handler)
-methods = {name for name in vars(memstore.Store) if not name.startswith("_")} - LIFE
+methods = {name for name in dir(memstore.Store) if not name.startswith("_")} - LIFE
 with memstore.Store(sys.argv[1]) as opened:
     recorder = Recorder(opened)
     try:

@@ -113,6 +113,51 @@ def test_its_store_is_upgraded(way: str, release: Release, database: str, fresh:
     assert broken(database) == []
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_an_application_goes_on(way: str, release: Release, database: str, role: str) -> None:
+    """Its role, its views over the API and its open connection, with what it has prepared, stay as they are."""
+    with (
+        psycopg.connect(database, autocommit=True) as owner,
+        psycopg.connect(database, autocommit=True, prepare_threshold=0) as application,
+    ):
+        owner.execute("select memstore.grant_api(%s)", [role])
+        owner.execute(
+            "select memstore.set_maximum_live_memories(id, 99) from memstore.users where external_ref = 'a'"
+        )
+        owner.execute(f"create schema application authorization {role}".encode())
+        actor, claim = owner.execute(
+            "select memstore.find_user('a'), max(memory_id::text)::uuid from memstore.memory_admissions"
+        ).fetchone() or (None, None)
+        application.execute(f"set role {role}".encode())
+        for name, call in {
+            "memories": f"list_memories('{actor}')",
+            "notes": f"recall('{actor}', 'Straße')",
+            "records": f"list_records('{actor}', '{claim}')",
+        }.items():
+            application.execute(f"create view application.{name} as select * from memstore.{call}".encode())
+
+        def used() -> list[Any]:
+            rows = [
+                application.execute(f"select to_jsonb(v) from application.{name} v".encode()).fetchall()
+                for name in ("memories", "notes", "records")
+            ]
+            note = application.execute("select note from memstore.recall(%s, %s)", [actor, "Straße"])
+            records = application.execute("select id from memstore.list_records(%s, %s)", [actor, claim])
+            return [*rows, note.fetchall(), records.fetchall()]
+
+        before = used()
+        assert all(before)
+        WAYS[way](database)
+        assert used() == before
+        written = application.execute("select body from memstore.insert_memory(%s, 'after')", [actor])
+        assert written.fetchall() == [("after",)]
+        # A function that takes the rows of the API as they are now.
+        application.execute(f"select (r).* from memstore.list_records('{actor}', '{claim}') r".encode())
+        application.execute("reset role")
+        owner.execute("drop schema application cascade")
+        owner.execute("select memstore.revoke_api(%s)", [role])
+
+
 def test_its_client_on_the_newest_schema(release: Release, code: Path, database: str, role: str) -> None:
     schema.migrate(database)
     said = used(code, database, role)

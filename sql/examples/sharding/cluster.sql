@@ -1,20 +1,19 @@
--- Makes an empty database the proxy of a sharded store, once; sql/scaling.md has the commands. A superuser runs it,
--- since PL/Proxy is an untrusted language. Variables: p0, p1 and claims, the shards' connection strings, and password,
--- that of their login.
+-- Makes an empty database the proxy of a sharded store, once; sql/scaling.md has the commands. As a superuser: PL/Proxy
+-- is no trusted language. Variables: p0, p1 and claims, how libpq finds the shards, and the password of their login.
 \set ON_ERROR_STOP on
 begin;
 
 create extension plproxy;
 
--- memstore_proxy owns the functions that call the shards and is the only role with the password; applications are
--- granted memstore_application.
+-- memstore_proxy owns the functions that call the shards, and only it has the password. Applications are granted
+-- memstore_application.
 select format('create role %I', r.name)
 from unnest(array['memstore_proxy', 'memstore_application']) r (name)
 where not exists (select from pg_roles p where p.rolname = r.name)
 \gexec
 
--- The shards of the accounts, whose number has to be a power of two, and the one of the claims, which is also the
--- directory: it has a row of every account.
+-- The shards of the accounts, whose number is a power of two, and the one of the claims, which also is the directory:
+-- it has a row of every account.
 create server accounts foreign data wrapper plproxy options (p0 :'p0', p1 :'p1');
 create server claims foreign data wrapper plproxy options (p0 :'claims');
 create user mapping for memstore_proxy server accounts options (user 'memstore_proxy', password :'password');
@@ -24,8 +23,8 @@ grant usage on foreign server accounts, claims to memstore_proxy;
 create schema proxy;
 grant usage on schema proxy to memstore_proxy;
 
--- The number from whose lowest bits PL/Proxy takes an account's shard: the last 32 bits of the id, which are random in
--- every kind of UUID. A hash function could give another number in another version of PostgreSQL or on another machine.
+-- The shard of an account: PL/Proxy takes the lowest bits of this number. It is the last 32 bits of the id, which are
+-- random in uuids of every version, and not a hash, which another version of PostgreSQL may compute differently.
 create function proxy.shard_of(actor uuid)
 returns integer
 language sql
@@ -33,9 +32,8 @@ immutable parallel safe
 security invoker
 return coalesce(('x' || right(actor::text, 8))::bit(32)::integer, 0);
 
--- Raises a shard's refusal as the shard did. PL/Proxy passes the SQLSTATE on, and message, detail and hint with
--- prefixes of its own, but not constraint, column and table. It reports a shard that it can't reach as an internal
--- error.
+-- Raises a shard's refusal as the shard did. PL/Proxy passes on the SQLSTATE, and the texts with prefixes of its own;
+-- it drops constraint, column and table, and reports a shard that can't be reached as an internal error.
 create function proxy.pass_on(state text, message text, detail text, hint text)
 returns void
 language plpgsql

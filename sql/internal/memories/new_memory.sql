@@ -7,14 +7,14 @@ volatile
 security invoker
 as $$
 declare
-  v_memory memstore.memories := memstore.trim_memory(given);
+  v_memory memstore.memories := memstore.trimmed(given);
 begin
   v_memory.id := coalesce(given.id, gen_random_uuid());
   v_memory.user_id := actor.id;
-  -- Of given: an empty bucket is refused, and only an absent one is user.
-  v_memory.bucket := memstore.trim_text(coalesce(given.bucket, 'user'));
-  -- An import's, which has to be exactly the one in the body.
-  v_memory.stance := given.stance;
+  -- An empty bucket is NULL by now, and refused.
+  if given.bucket is null then
+    v_memory.bucket := 'user';
+  end if;
   v_memory.language := coalesce(v_memory.language, actor.language);
   v_memory.evidence_refs := memstore.trim_evidence(given.evidence_refs);
   v_memory.inserted_at := coalesce(given.inserted_at, clock_timestamp());

@@ -2,7 +2,8 @@
 -- adds is mentioned nowhere else:
 --   to_memory(m): the row as the functions return it; one expression, which the planner inlines, so that the whole row
 --     is never built;
---   trim_memory(given): the row with its texts trimmed, and empty ones NULL;
+--   trimmed(given): the row with its texts trimmed, and empty ones NULL; not the stance, which an import has to give
+--     as it was;
 --   insert_row(candidate, target), insert_rows(candidates): the INSERTs;
 --   same_content(stored, candidate, as_of_given): whether a repeated call would write what is stored; as_of_given is
 --     false where the call left the date to its default, which changes at midnight;
@@ -35,7 +36,7 @@ begin
   select
     string_agg(
       format(E'  v_trimmed.%1$I := nullif(memstore.trim_text(given.%1$I), '''');\n', c.name), '' order by c.position
-    ) filter (where c.type = 'text' and not c.generated),
+    ) filter (where c.type = 'text' and c.name <> 'stance'),
     string_agg(format('%I', c.name), ', ' order by c.position) filter (where not c.generated),
     string_agg(format('c.%I', c.name), ', ' order by c.position) filter (where not c.generated),
     string_agg(format('stored.%I', c.name), ', ' order by c.position) filter (where c.compared and c.name <> 'as_of'),
@@ -62,7 +63,7 @@ $f$,
 
   execute format(
     $f$
-create or replace function memstore.trim_memory(given memstore.memories)
+create or replace function memstore.trimmed(given memstore.memories)
 returns memstore.memories
 language plpgsql
 immutable parallel safe
@@ -80,7 +81,7 @@ $b$,
       v_trimmed
     )
   );
-  comment on function memstore.trim_memory(memstore.memories) is
+  comment on function memstore.trimmed(memstore.memories) is
     'A row with its texts trimmed, empty ones as NULL; compiled from the columns.';
 
   execute format(

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 
-_GUIDE = 4  # columns that a tree's branch is indented by
+_GUIDE = 4  # columns by which a branch is indented
 
 
 @dataclass(frozen=True)
-class Lineage:
+class History:
     """The chain of a memory.
 
     Attributes:
-        actor: Who reads it.
+        actor: The account that reads it.
         memories: The chain, oldest first.
-        statuses: What the records say of those that are claims, by id.
+        statuses: The statuses of those that are claims, by id.
     """
 
     actor: UUID
@@ -37,14 +37,14 @@ class Lineage:
             out.memories(self.memories)
 
     def _draw(self) -> bool:
-        """Draws the tree, unless merges of merges leave no room for the texts."""
+        """Draws the tree, unless nested merges leave no room for the texts."""
         from rich.console import Console
         from rich.tree import Tree
 
         replaced = defaultdict(list)
         for memory in reversed(self.memories):
             replaced[memory.superseded_by_id].append(memory)
-        # A chain ends in one row: the live one, or the last that is left.
+        # A chain ends in one row: the live one, or where that was deleted, its predecessor.
         there = {memory.id for memory in self.memories}
         (last,) = (memory for memory in self.memories if memory.superseded_by_id not in there)
         tree = Tree(self._label(last), guide_style="dim")
@@ -54,7 +54,7 @@ class Lineage:
             branch, memory, depth = beginnings.pop()
             if depth * _GUIDE > console.width // 2:
                 return False
-            # A run of single corrections goes one below the other, so that a long one stays narrow.
+            # Single corrections are siblings, so that a long chain isn't indented.
             end = branch
             while len(before := replaced[memory.id]) == 1:
                 (memory,) = before
@@ -82,7 +82,7 @@ class Lineage:
         return Text.assemble((state, "bold"), (about, "dim"), printable(memory.body))
 
 
-def read_lineage(store: Store, actor: UUID, memory: UUID) -> Lineage:
+def read_history(store: Store, actor: UUID, memory: UUID) -> History:
     """Reads the chain of a memory.
 
     Raises:
@@ -94,4 +94,4 @@ def read_lineage(store: Store, actor: UUID, memory: UUID) -> Lineage:
         for each in memories
         if each.bucket == "system" and not each.promoted
     }
-    return Lineage(actor, memories, statuses)
+    return History(actor, memories, statuses)

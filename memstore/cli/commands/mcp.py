@@ -1,4 +1,4 @@
-"""The command that an agent's client starts."""
+"""The command that an agent's client starts: an MCP server."""
 
 import os
 from typing import TYPE_CHECKING, Annotated
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memstore.cli.application import command
-from memstore.cli.failures import REFUSED
+from memstore.cli.errors import REFUSED
 from memstore.cli.output import complain
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def mcp(
 ) -> None:
     """Serve the memories of one account to an agent, by the Model Context Protocol on stdin and stdout.
 
-    The client starts it; put its command and arguments into the client's configuration, with the whole path
+    The client starts it; put its command and arguments into the client's configuration, with the full path
     of memstore where the client doesn't find it. The tools are remember, correct, forget, list, recall and
     history; with --claims also propose, challenge and records. None of them names an account: two accounts
     are two entries of the configuration.
@@ -44,10 +44,10 @@ def mcp(
         complain("memstore mcp needs more packages: pip install 'pg-memstore[mcp]'")
         raise typer.Exit(REFUSED) from None
     if session.server:
-        session.connection.close()  # having brought the private database up to date
+        session.connection.close()  # it was opened to migrate the private database
 
     def end(number: int, _: object) -> None:
-        # Not by an exception: a thread that waits for standard input would hold it up.
+        # Not by an exception: a thread that waits for standard input would keep the process alive.
         session.close()
         os._exit(128 + number)
 

@@ -1,6 +1,6 @@
-"""How the command's failures are told: one line for each thing that goes wrong, and an exit code.
+"""How the command reports errors: a line on stderr for each, and an exit code.
 
-Imported for every run, also one that only prints a help text, so psycopg is imported where it is needed.
+psycopg is imported in functions alone, since help texts and completion import this module too.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperGroup
 
-from memstore.cli import MORE_PACKAGES
-from memstore.cli.output import complain
+from memstore.cli.output import MORE_PACKAGES, complain
 
 if TYPE_CHECKING:
     import psycopg
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 REFUSED, USAGE, UNREACHABLE, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 130, 141
 
-# Where there is more to say than the database's hint, in the words of the command.
+# Hints in terms of the command, where the database's are in terms of its functions.
 _HINTS = {
     "argument_invalid": "See --help.",
     "challenge_not_found": "See memstore records, of the claim that it is about.",
@@ -31,27 +30,27 @@ _HINTS = {
     "memory_not_found": "See memstore list --all.",
     "quota_reached": "Of memories, correct or forget some, or raise the ceiling: "
     "memstore configure --account NAME maximum_live_memories=NUMBER; of challenges, wait for answers.",
-    "record_target_not_found": "See memstore claims; who is no steward needs a claim's whole id.",
+    "record_target_not_found": "See memstore claims; an account that is no steward needs the full id.",
     "steward_required": "The database's owner marks stewards: memstore steward NAME.",
 }
 
 
 class UsageError(Exception):
-    """The command line can't be followed; the message says why."""
+    """The command line is wrong; the message says how."""
 
 
 class _Complaints(logging.Handler):
-    """Prints what the library logs as the command prints its own complaints."""
+    """Prints the library's warnings as the command's own."""
 
     def emit(self, record: logging.LogRecord) -> None:
         complain(record.getMessage())
 
 
-class Commands(TyperGroup):
-    """The commands, with one line for each thing that goes wrong, and the exit code that tells which."""
+class ErrorReportingGroup(TyperGroup):
+    """A group of commands that reports each error in a line, and exits with a code for its kind."""
 
     def main(self, *args: Any, **options: Any) -> Any:
-        """Runs a command and ends the process."""
+        """Runs a command and exits."""
         options["standalone_mode"] = False
         logger, complaints = logging.getLogger("memstore"), _Complaints(logging.WARNING)
         logger.addHandler(complaints)
@@ -66,34 +65,34 @@ class Commands(TyperGroup):
             complain(": ".join(str(part) for part in (error.filename, error.strerror) if part))
             code = REFUSED
         except Exception as error:
-            code = _tell_any(error)
+            code = _report_any(error)
         finally:
             logger.removeHandler(complaints)
         sys.exit(code or 0)
 
     def invoke(self, ctx: Any) -> Any:
-        """Runs a command whose reader may leave before the end."""
+        """Runs a command whose output may be a pipe that is closed early, as by `head`."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
             return result
         except BrokenPipeError:
-            # What is still buffered has nowhere to go.
+            # Else Python would fail again when it flushes at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(PIPE_CLOSED) from None
 
 
-def _tell_any(error: Exception) -> int:
-    # What typer says of a command line; it has no public class for that.
+def _report_any(error: Exception) -> int:
+    # An error of typer's in the command line, for which it has no public class.
     if hasattr(error, "format_message"):
-        if any(map(str.isspace, getattr(error, "option_name", ""))):  # a text that was taken for an option
-            complain("There is no such option; a text that begins with - goes behind --.")
+        if any(map(str.isspace, getattr(error, "option_name", ""))):  # it would quote a text
+            complain("There is no such option; put -- before a text that begins with -.")
         else:
             complain(error.format_message())
         return USAGE
     try:
         import psycopg
-    except ImportError:  # also where there is no libpq
+    except ImportError:  # of psycopg itself, or of libpq
         complain(MORE_PACKAGES)
         return REFUSED
 
@@ -101,21 +100,21 @@ def _tell_any(error: Exception) -> int:
     from memstore.errors import MemstoreError, translate
 
     if isinstance(error, psycopg.Error):
-        return tell(translate(error))
+        return report(translate(error))
     if isinstance(error, MemstoreError):
-        return tell(error)
+        return report(error)
     if isinstance(error, EmbeddedServerError):
         complain(str(error))
         return UNREACHABLE
     raise error
 
 
-def tell(error: MemstoreError | psycopg.Error, where: str = "") -> int:
-    """Prints a refusal: a line for each broken rule, or one line with what to do about it.
+def report(error: MemstoreError | psycopg.Error, where: str = "") -> int:
+    """Prints a refusal: a line for each broken rule, or one line with a hint.
 
     Args:
         error: The refusal.
-        where: What each line begins with.
+        where: The beginning of each line.
 
     Returns:
         The exit code.

@@ -1,4 +1,4 @@
-"""What `memstore verify` looks at."""
+"""The checks of `memstore verify`."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ _MIGRATE = "Run memstore migrate."
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at.
+    """The result of one check.
 
     Attributes:
-        name: What.
+        name: What was checked.
         ok: Whether it is as it should be.
-        found: What there is.
-        advice: What to do where it isn't.
+        found: What was found.
+        advice: What to do where it isn't ok.
     """
 
     name: str
@@ -33,19 +33,19 @@ class Check:
 
 
 def check_database(connection: psycopg.Connection[Any]) -> Iterator[Check]:
-    """Looks at a database, and leaves nothing behind."""
+    """Checks a database, without changing it."""
     version = connection.info.server_version
     yield _check("server", version >= 150000, _version(version), "Use PostgreSQL 15 or newer.")
     encoding = connection.info.parameter_status("server_encoding") or "unknown"
     advice = "Create a database with: create database agents encoding 'UTF8' template template0."
     yield _check("encoding", encoding == "UTF8", encoding, advice)
     try:
-        there = installed(connection)
+        there = installed(connection) or {}
     except driver.InsufficientPrivilege:
         yield Check("migrations", False, "this role may not read what is installed", "Verify as the owner.")
     else:
-        yield _check_migrations(there or {})
-        code = (there or {}).get("sql")
+        yield _check_migrations(there)
+        code = there.get("sql")
         ours = checksums()["sql"]
         found = "as in this package" if code == ours else "another version" if code else "absent"
         yield _check("functions", code == ours, found, _MIGRATE)
@@ -86,7 +86,7 @@ def _check_migrations(there: dict[str, str | None]) -> Check:
 
 
 def _check_api(connection: psycopg.Connection[Any]) -> Check:
-    """Writes, recalls, and takes it back."""
+    """Writes, recalls, and rolls back."""
     store = Store(connection)
     try:
         with connection.transaction(force_rollback=True):
@@ -97,5 +97,5 @@ def _check_api(connection: psycopg.Connection[Any]) -> Check:
         return Check("calls", False, str(error), error.hint or "See whether the role was granted the API.")
     except psycopg.Error as error:
         return Check("calls", False, str(error), "See whether the server accepts writes.")
-    found = f"wrote, recalled, and took back {len(recalled.memories)} memory"
+    found = f"wrote, recalled and rolled back {len(recalled.memories)} memory"
     return _check("calls", len(recalled.memories) == 1, found, "See the settings: memstore settings.")

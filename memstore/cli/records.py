@@ -1,4 +1,4 @@
-"""What `memstore records` shows: the argument about one claim, each challenge with what answered it."""
+"""What `memstore records` shows: the records about one claim, each challenge with its refutations."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from memstore.cli.output import Output, age, printable
+from memstore.cli.output import Output, age, effect_text, printable
 from memstore.errors import MemoryNotFound
 from memstore.models import AdmissionRecord, Evidence, Memory
 from memstore.store import Store
@@ -21,15 +21,15 @@ def evidence_text(piece: Evidence) -> str:
 
 
 @dataclass(frozen=True)
-class Argument:
-    """The argument about a claim.
+class ClaimRecords:
+    """The records about a claim.
 
     Attributes:
-        actor: Who reads it.
+        actor: The account that reads them.
         claim: The claim's id.
-        status: What the records say of it.
-        memory: The claim itself, for its author and for stewards.
-        replacement: What replaced it, likewise; None where nothing did, and where that is gone.
+        status: The claim's status.
+        memory: The claim itself; None for an account that may not read it.
+        replacement: The memory that supersedes it; None where there is none, or it was deleted.
         records: The records, oldest first.
     """
 
@@ -41,7 +41,7 @@ class Argument:
     records: Sequence[AdmissionRecord]
 
     def show(self, out: Output) -> None:
-        """Prints it: a tree at a terminal, else a line a record, the answers behind their challenge."""
+        """Prints them: a tree at a terminal, else a line a record, refutations after their challenge."""
         if out.as_json:
             out.facts(self._document())
         elif out.pretty:
@@ -49,25 +49,20 @@ class Argument:
         else:
             out.records(self._ordered(), lambda record, _: self._cells(record))
 
-    def _answers(self, challenge: AdmissionRecord) -> list[AdmissionRecord]:
+    def _refutations(self, challenge: AdmissionRecord) -> list[AdmissionRecord]:
         return [record for record in self.records if record.challenge_id == challenge.id]
 
     def _ordered(self) -> Iterator[AdmissionRecord]:
         for record in self.records:
             if record.role != "refutation":
                 yield record
-                yield from self._answers(record)
-
-    def _state(self, record: AdmissionRecord) -> str:
-        if record.role == "challenge":
-            return "refuted" if self._answers(record) else "open"
-        return record.verdict or ""
+                yield from self._refutations(record)
 
     def _cells(self, record: AdmissionRecord) -> tuple[str, ...]:
         return (
             str(record.id),
             record.role,
-            self._state(record),
+            record.verdict or record.effect or "",
             str(record.user_id),
             record.inserted_at.isoformat(),
             record.ground,
@@ -82,8 +77,8 @@ class Argument:
             "records": [
                 {
                     **asdict(record),
-                    "state": self._state(record),
-                    "refutations": [asdict(answer) for answer in self._answers(record)],
+                    "state": _state(record),
+                    "refutations": [asdict(refutation) for refutation in self._refutations(record)],
                 }
                 for record in self.records
                 if record.role != "refutation"
@@ -108,8 +103,8 @@ class Argument:
                 branch = tree.add(self._label(record))
                 for piece in record.evidence_refs or ():
                     branch.add(Text(printable(evidence_text(piece))))
-                for answer in self._answers(record):
-                    branch.add(self._label(answer))
+                for refutation in self._refutations(record):
+                    branch.add(self._label(refutation))
         if not self.records:
             tree.add(Text("no records yet", style="dim"))
         Console(highlight=False).print(tree)
@@ -123,33 +118,25 @@ class Argument:
             return f"promoted to {self.replacement.stance}"
         return f"superseded by {str(self.replacement.id)[:8]}"
 
-    def _effect(self, challenge: AdmissionRecord) -> str:
-        """Tells whether an open challenge suspends the claim, where the claim's status says so."""
-        open_ones = [
-            record
-            for record in self.records
-            if record.role == "challenge" and record.evidence_refs and not self._answers(record)
-        ]
-        if challenge not in open_ones:
-            return ""
-        if self.status == "admitted":
-            return ", queued"
-        return ", in effect" if self.status == "suspended" and len(open_ones) == 1 else ""
-
     def _label(self, record: AdmissionRecord) -> "Text":
         from rich.text import Text
 
-        title = self._state(record) or "refuted"
+        title, when = _state(record), age(record.inserted_at)
         by = "you" if record.user_id == self.actor else str(record.user_id)[:8]
-        when = age(record.inserted_at)
-        if record.role == "challenge":
+        if record.effect:
+            when += f", {effect_text(record.effect)}" if title == "open" else ""
             title += f" challenge {str(record.id)[:8]}"
-            when += self._effect(record) if record.evidence_refs else ", without evidence"
         return Text.assemble((title, "bold"), (f" by {by}, {when}: ", "dim"), printable(record.ground))
 
 
-def read_argument(store: Store, actor: UUID, claim: UUID) -> Argument:
-    """Reads what an account may see of the argument about a claim.
+def _state(record: AdmissionRecord) -> str:
+    if record.effect is None:
+        return record.verdict or "refuted"
+    return "refuted" if record.effect == "refuted" else "open"
+
+
+def read_records(store: Store, actor: UUID, claim: UUID) -> ClaimRecords:
+    """Reads the records about a claim, and of the claim what the account may read.
 
     Raises:
         RecordTargetNotFound: There is no such claim.
@@ -157,9 +144,9 @@ def read_argument(store: Store, actor: UUID, claim: UUID) -> Argument:
     records = store.list_records(actor, claim)
     status = store.memory_status(actor, claim) or ""
     history: list[Memory] = []
-    with suppress(MemoryNotFound):  # what is another's, a steward alone can read
+    with suppress(MemoryNotFound):  # for an account that is neither the author nor a steward
         history = store.memory_history(actor, claim)
     memories = {memory.id: memory for memory in history}
     memory = memories.get(claim)
     replacement = memories.get(memory.superseded_by_id) if memory and memory.superseded_by_id else None
-    return Argument(actor, claim, status, memory, replacement, records)
+    return ClaimRecords(actor, claim, status, memory, replacement, records)
