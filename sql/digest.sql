@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'f948ecffc5319a18abd2e4388c44b0c22fdd470f4bf89929e7d525dd7a0cca55',
+'feb2a2bfb6fae2a14dd91c25522aa38c52a642d614a8c8af23e1b69a9441135d',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",
