@@ -14,7 +14,6 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memstore import schema
-from tests.generate import changelog
 
 from .databases import empty_database, environment, program
 from .documents import ROOT, Block, blocks
@@ -117,10 +116,6 @@ def test_guide(database: str, folder: Path) -> None:
             assert connection.execute("select status from memstore.claim_statuses").fetchall() == [
                 ("admitted",)
             ]
-
-
-def test_the_changelog_has_every_migration() -> None:
-    assert changelog.PAGE.read_text("utf-8") == changelog.changelog_md(), "run python -m tests.generate"
 
 
 def test_a_rollback_takes_the_newest_migration(database: str, folder: Path) -> None:
