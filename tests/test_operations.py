@@ -14,12 +14,13 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memstore import schema
-
-from .databases import empty_database, environment, program
-from .documents import ROOT, Block, blocks
+from tests.databases import empty_database, environment, program
+from tests.documents import ROOT, Block, blocks
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
+
+pytestmark = pytest.mark.long
 
 GUIDE = blocks("migrations/README.md", "sh", "sql")
 RESTORED = ("restored", "refilled")

@@ -30,13 +30,14 @@ from memstore import (
     StoreUnavailable,
     schema,
 )
-
-from .databases import admin_conninfo, empty_database, environment, program, skip_without
-from .documents import ROOT, blocks
-from .sql.support import EVIDENCE, SYSTEM
+from tests.databases import admin_conninfo, empty_database, environment, program, skip_without
+from tests.documents import ROOT, blocks
+from tests.sql.support import EVIDENCE, SYSTEM
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
+
+pytestmark = pytest.mark.long
 
 LOGIN, APPLICATION = "memstore_proxy", "memstore_test_application"
 ROLES = (APPLICATION, "memstore_application", LOGIN)

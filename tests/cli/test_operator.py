@@ -9,8 +9,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from tests.cli.running import PRIVATE, Db, Run, at_terminal, complaints, documents, invoke, remember
-from tests.conftest import Server
 from tests.databases import empty_database
+from tests.servers import Server
 
 
 def test_migrate_says_what_it_applied(server: Server) -> None:

@@ -25,7 +25,7 @@ from psycopg.conninfo import make_conninfo
 from memstore import AsyncStore, MemstoreError, Store, errors
 from memstore.api.store import Functions
 from tests.sql.support import EVIDENCE, SECRET, SYSTEM, account_of, rows, steward_of
-from tests.sql.test_fuzz import TEXTS
+from tests.sql.texts import TEXTS
 
 CALLS = 40_000 if os.environ.get("MEMSTORE_LONG") else 1_200
 

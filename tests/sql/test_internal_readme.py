@@ -7,8 +7,7 @@ import re
 import psycopg
 
 from memstore import schema
-
-from .support import rows
+from tests.sql.support import rows
 
 README = (schema.sql_dir() / "internal" / "README.md").read_text(encoding="utf-8")
 TABLES = {

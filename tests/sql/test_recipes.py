@@ -13,8 +13,7 @@ import psycopg
 import pytest
 
 from memstore import embedded, schema
-
-from .support import SECRET, account_of, insert, rows, value
+from tests.sql.support import SECRET, account_of, insert, rows, value
 
 Db = psycopg.Connection
 

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from ..support import EVIDENCE, SECRET, call, rows, steward_of, value
-from .support import World, check, read_records, refused
+from tests.sql.support import EVIDENCE, SECRET, call, refused, rows, steward_of, value
+from tests.sql.world import World, check, read_records
 
 MARKED = {"kind": "receipt", "ref": f"run {SECRET}", "digest": f"sha256:{SECRET}"}
 ERASED = {"kind": "receipt", "ref": "[erased]", "digest": "[erased]"}

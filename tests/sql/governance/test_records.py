@@ -14,8 +14,8 @@ import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from ..support import EVIDENCE, SECRET, call, row_of, rows, value
-from .support import NOBODY, World, at, check, plain_record, read_records, refused
+from tests.sql.support import EVIDENCE, SECRET, call, refused, row_of, rows, value
+from tests.sql.world import NOBODY, World, at, check, plain_record, read_records
 
 BLANK = "\t\n\u00a0\u2003\u3000 "
 ROLES = ("admission", "challenge", "refutation")

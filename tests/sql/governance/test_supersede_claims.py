@@ -10,8 +10,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from ..support import EVIDENCE, account_of, call_one, live_count, row_of, rows, value
-from .support import NOBODY, World, check, read_records, refused
+from tests.sql.support import EVIDENCE, account_of, call_one, live_count, refused, row_of, rows, value
+from tests.sql.world import NOBODY, World, check, read_records
 
 OTHER = {"kind": "receipt", "ref": "run 8", "digest": "sha256:0b"}
 
