@@ -9,6 +9,25 @@
 
 alter type memstore.admission_record add attribute effect text;
 
+-- Until the code layer loads, the functions of the version before return the type with the field, too.
+do $$
+begin
+  if pg_catalog.to_regprocedure('memstore.to_record(memstore.memory_admissions)') is not null then
+    create or replace function memstore.to_record(r memstore.memory_admissions)
+    returns memstore.admission_record
+    language sql
+    immutable parallel safe
+    security invoker
+    as $f$
+      select row(
+        r.id, r.memory_id, r.user_id, r.role, r.verdict, r.challenge_id, r.ground, r.evidence_refs, r.slug,
+        r.inserted_at, null
+      )::memstore.admission_record
+    $f$;
+  end if;
+end
+$$;
+
 comment on column memstore.admission_record.effect is
   'Of a challenge: in_effect, queued behind its author''s others, not_admitted as its claim is, without_evidence or refuted.';
 

@@ -11,7 +11,7 @@ begin
   "0005-governance": "0ad37f73deb06636e343593322b0475426f2b9d8bead55a23f14e374655d65b0",
   "0006-admitted-claims": "8bd9e97487f15f786efb949bfaf6f296d69ed4336e483fd4a9a3bad33277ffd3",
   "0007-cheaper-writes": "9fb1a4d3c7b6db31d78537e7718bb0d0a8d1ef2af48bf1e47648a5a591a2bf25",
-  "0008-challenge-effect": "9c08478be8fa8da4b6302796ba4c400e748a843a583673a1183f3e06cb13d110"
+  "0008-challenge-effect": "bf3705256e1a27aec2cef5ec525a0aeb16464f92aea871673b4c3e7746d3c0f3"
 }'
 );
 end

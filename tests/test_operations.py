@@ -164,7 +164,7 @@ def test_words_are_made_anew(database: str, folder: Path) -> None:
         rows = connection.execute(whole).fetchall()
         assert connection.execute(stale).fetchone() == (2500,)
 
-        # A restored dump has them anew.
+        # A restored dump has other ones.
         run(block("whole.dump"), database, folder)
         with psycopg.connect(make_conninfo(database, dbname=RESTORED[0])) as restored:
             assert restored.execute(stale).fetchone() == (0,)
