@@ -3,8 +3,12 @@
 --   psql -d agents -f sql/install.sql
 --
 -- It needs no superuser, only the right to create a schema in the database. It runs in one transaction, can be
--- repeated, and adopts what yoyo or memstore migrate did. The files of the code layer are listed here in the
--- order in which they load; memstore migrate reads the list from here.
+-- repeated, and adopts what yoyo or memstore migrate did.
+--
+-- The files of the code layer load in the order of the list below, which memstore migrate reads too: views, internal
+-- functions, triggers and public functions, each folder by path; then what is compiled from the catalog, the drops of
+-- what earlier versions had, the grants, and the record of what is installed. A function's body may name functions that
+-- load later; a trigger needs only its own, which is in its file, and is_restore(), which is internal.
 
 \set ON_ERROR_STOP on
 \set QUIET on
@@ -103,6 +107,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/recall/words_are_indexed.sql
 \ir internal/schema/check_deployment.sql
 \ir internal/schema/compile_columns.sql
+\ir internal/schema/compile_comments.sql
 \ir internal/schema/compile_embedding_is_usable.sql
 \ir internal/schema/compile_rules.sql
 \ir internal/schema/compile_similarities.sql

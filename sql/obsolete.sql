@@ -1,5 +1,5 @@
--- Drops what earlier versions had and this one has not. It loads after everything that took its place, so that no
--- trigger and no function still depends on it.
+-- Drops the functions and triggers that an earlier version created and this one doesn't. It loads after their
+-- replacements, so that nothing depends on them any more.
 drop trigger if exists open_challenges_once on memstore.open_challenges;
 drop function if exists
   memstore.corrected(memstore.memories),

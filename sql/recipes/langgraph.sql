@@ -4,13 +4,13 @@
 --
 -- Run it as the owner of memstore, with SELECT on LangGraph's tables, in the database that has both; if LangGraph has
 -- another database, copy its tables first (pg_dump -t store -t store_vectors | psql -d agents). They are not changed.
--- It can be repeated: memories that were imported before stay as they are, and items that LangGraph has changed since are
--- listed. Every item that is not imported is listed with the reason. Variables, each with -v:
+-- It can be repeated: memories that were imported before stay as they are, and items that LangGraph has changed since
+-- are listed. Every item that is not imported is listed with the reason. Variables, each with -v:
 --
 --   dry_run=on        imports, reports, and rolls back
 --   account=PATTERN   a regular expression that matches the namespace, whose labels are joined by dots; its group is
---                     the user's id: '^memories\.([^.]+)' unless given, for ("memories", user); '^([^.]+)\.memories' for
---                     (user, "memories"). Items of other namespaces are listed as left out
+--                     the user's id: '^memories\.([^.]+)' unless given, for ("memories", user); '^([^.]+)\.memories'
+--                     for (user, "memories"). Items of other namespaces are listed as left out
 --   text=PATH         the path of the text in the value, such as '{content,content}'; unless given the first string
 --                     among content.content (LangMem's), content, text, data and memory
 --   model=NAME        the model of the embeddings, which the tables don't name; without it embeddings are left out
@@ -78,7 +78,7 @@ select
   ) as item,
   case
     when s.expires_at < now() then 'It has expired in LangGraph.'
-    when t.content is null then 'Its value has no text where one is looked for.'
+    when t.content is null then 'Its value has no text where one is expected.'
   end as misfit
 from :"schema".store s
 left join vectors v on v.prefix = s.prefix and v.key = s.key
@@ -97,7 +97,7 @@ left join lateral (
   limit 1
 ) t on true;
 
-\ir bring_in.sql
+\ir import_incoming.sql
 
 \echo 'What memstore has no place for:'
 select k.key as value_key, count(*) as rows
@@ -110,7 +110,7 @@ order by 1;
 
 \if :dry_run
 rollback;
-\echo 'It was taken back: dry_run is on.'
+\echo 'Rolled back: dry_run is on.'
 \else
 commit;
 \endif

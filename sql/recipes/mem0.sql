@@ -58,7 +58,7 @@ select
   end as misfit
 from :"schema".:"table" m;
 
-\ir bring_in.sql
+\ir import_incoming.sql
 
 \echo 'What memstore has no place for:'
 select k.key as payload_key, count(*) as rows
@@ -70,7 +70,7 @@ order by 1;
 
 \if :dry_run
 rollback;
-\echo 'It was taken back: dry_run is on.'
+\echo 'Rolled back: dry_run is on.'
 \else
 commit;
 \endif

@@ -1,5 +1,5 @@
--- users.live_memories, and the ceiling: once a statement, so that COPY and batches count in one update an
--- account. The update of the account's row is what serialises concurrent writers.
+-- Keeps users.live_memories and holds the ceiling, once a statement, so that a COPY or a batch updates each account
+-- once. Updating the account's row serialises its concurrent writers.
 create or replace function memstore.count_live_memories()
 returns trigger
 language plpgsql
@@ -74,8 +74,8 @@ begin
     end if;
   end loop;
 
-  -- At or above the ceiling an account may still correct: a row that one of its own points at adds nothing,
-  -- unless that one came in the same statement.
+  -- At or above the ceiling an account may still correct: a row that one of its own rows points at replaces that one
+  -- and adds nothing, unless this statement inserted both.
   if tg_op = 'INSERT' and v_over is not null then
     if exists (
       select

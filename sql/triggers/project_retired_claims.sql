@@ -1,5 +1,5 @@
--- Claims that are superseded leave system recall: once a statement, so that many of them cost one refresh. The update of
--- the counter's row comes first, as for records.
+-- Takes superseded claims out of what system recall reads, once a statement, so that many of them cost one refresh.
+-- Updating the row of claim_counter first serialises the writers, as in project_records().
 create or replace function memstore.project_retired_claims()
 returns trigger
 language plpgsql
@@ -14,11 +14,11 @@ as $$
 declare
   v_claims uuid[];
 begin
-  -- Most updates are of others than claims.
+  -- Most updates concern no claim.
   if not exists (select from new_memories n where n.bucket = 'system') then
     return null;
   end if;
-  -- No join: a plan that was made for one row would compare each of many with each.
+  -- INTERSECT instead of a join, whose plan, made for a few rows, would be a nested loop over many.
   v_claims := array(
     select n.id
     from new_memories n

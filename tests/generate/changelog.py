@@ -3,13 +3,12 @@
 import re
 
 from memstore import schema
-
-PAGE = schema.migrations_dir() / "CHANGELOG.md"
+from tests.generate.marks import filled, table
 
 
 def changelog_md() -> str:
-    """What the page has to say: what is written in it, with the list as it should be."""
-    lines = ["| migration | locks | clients of earlier versions |", "| --- | --- | --- |"]
+    """What ``migrations/CHANGELOG.md`` has to say: what is written in it, with the list as it should be."""
+    rows = []
     for path in schema.migration_files():
         head = path.read_text(encoding="utf-8").partition("\n\n")[0]
         said = " ".join(line.removeprefix("--").strip() for line in head.splitlines())
@@ -18,11 +17,7 @@ def changelog_md() -> str:
             raise ValueError(
                 f"{path}: its first comment ends with what it Locks: and whether Clients: keep working"
             )
-        lines.append(f"| [{path.stem}]({path.name}) | {' | '.join(found.groups())} |")
-    text = PAGE.read_text(encoding="utf-8")
-    return re.sub(
-        r"(<!-- migrations: .*? -->\n).*?(<!-- end -->)",
-        lambda marks: "{}\n{}\n\n{}".format(marks[1], "\n".join(lines), marks[2]),
-        text,
-        flags=re.DOTALL,
-    )
+        rows.append((f"[{path.stem}]({path.name})", *found.groups()))
+    content = table(("migration", "locks", "clients of earlier versions"), rows)
+    text = (schema.migrations_dir() / "CHANGELOG.md").read_text(encoding="utf-8")
+    return filled(text, "<!-- migrations: ", "<!-- end -->", f"\n{content}\n\n")

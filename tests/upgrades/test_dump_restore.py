@@ -130,7 +130,7 @@ def test_it_refuses_what_it_refused(move: Move, target: str, archive: Path) -> N
         steward = connection.execute("select memstore.find_user('s')").fetchall()[0][0]
         for case in CASES:
             if case.broken:
-                # PostgreSQL looks at them in the order of their names.
+                # PostgreSQL checks them in the order of their names.
                 with (
                     refused(min(f"memories_{field}_shape" for field in case.broken)),
                     connection.transaction(),

@@ -139,7 +139,7 @@ class TestKilled:
         assert dump(database) == fresh
 
     def test_a_lock_of_an_earlier_version(self, fresh: str, database: str) -> None:
-        """Its process id is 0, which no yoyo has: whoever wrote it and was killed held the advisory lock."""
+        """Its process id is 0, which no yoyo has: the killed process held the advisory lock."""
         for install in (schema.migrate, psql_install):
             install(database)
             with psycopg.connect(database, autocommit=True) as connection:

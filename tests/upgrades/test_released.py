@@ -16,7 +16,7 @@ from memstore import schema
 from memstore.api import calls
 from tests.databases import WAYS, dump, empty_database, skip_without
 from tests.upgrades.released import NO_HISTORY, RELEASES, Release, run_python
-from tests.upgrades.stores import MIGRATIONS, broken, content, fill, without_what_came_later
+from tests.upgrades.stores import MIGRATIONS, apply_up_to, broken, content, fill, without_what_came_later
 
 if TYPE_CHECKING:
     from tests.servers import Server
@@ -173,6 +173,17 @@ def test_its_client_on_the_newest_schema(release: Release, code: Path, database:
         assert len(said["warnings"]) == (1 if later(release) else 0), said["warnings"]
     elif isinstance(said, str):
         assert "memstore" in said
+    assert broken(database) == []
+
+
+def test_its_client_between_the_migrations_and_the_code(
+    release: Release, code: Path, database: str, role: str
+) -> None:
+    """Each is a transaction of its own, so for a moment its functions meet the newest tables and types."""
+    if not keep_working(later(release)):
+        pytest.skip("migrations that end its clients")
+    apply_up_to(database, MIGRATIONS[-1])
+    assert isinstance(said := used(code, database, role), dict), said
     assert broken(database) == []
 
 

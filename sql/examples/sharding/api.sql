@@ -21,7 +21,10 @@ create schema accounts;
 create schema claims;
 $$;
 
-select format('create view proxy.refusals (name, sqlstate) as values %s;', string_agg(format('(%L, %L)', r.name, r.sqlstate), ', '))
+select format(
+  'create view proxy.refusals (name, sqlstate) as values %s;',
+  string_agg(format('(%L, %L)', r.name, r.sqlstate), ', ')
+)
 from memstore.refusals r;
 
 select format(

@@ -6,7 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-delete_memory: forgets a memory.
+delete_memory: deletes a memory.
 
 Example:
   select body from memstore.delete_memory(
@@ -16,8 +16,7 @@ Example:
 Result:
   I use pnpm, not npm.
 
-The row is gone. What it had replaced stays superseded, and points at what the row itself was replaced by, or at
-nothing.
+The row is gone. Memories that it had replaced stay superseded, and point at its own replacement, or at nothing.
 
 Arguments
   actor  uuid  the account
@@ -26,7 +25,7 @@ Returns
   the memory as it was
 Errors
   actor_unknown
-  memory_not_found  also for another account's
+  memory_not_found  no memory of the account has the id
 */
 declare
   v_accounts uuid[] := memstore.chain_accounts(delete_memory.actor, array[delete_memory.id]);
@@ -80,5 +79,3 @@ begin
   return v_memory;
 end
 $$;
-
-comment on function memstore.delete_memory(uuid, uuid) is 'Forgets a memory: the row is gone.';

@@ -5,14 +5,14 @@ immutable parallel safe
 security invoker
 as $$
 /*
-schema_version: the number of the newest migration that these functions were written for.
+schema_version: returns the number of the newest migration that these functions were written for.
 
 Example:
   select memstore.schema_version() >= 8;
 Result:
   t
 
-A client that needs a newer one says so.
+A client compares it with the number that it needs.
 
 Returns
   the number
@@ -21,5 +21,3 @@ Errors
 */
   select 8
 $$;
-
-comment on function memstore.schema_version() is 'The number of the newest migration that these functions were written for.';

@@ -1,5 +1,5 @@
--- Brings what system recall reads up to date with the statuses and with what is live: admitted_claims, and the counts
--- of its words and languages. The caller has updated the counter's row, so that nobody else is here.
+-- Updates what system recall reads (admitted_claims, and the counts of its lexemes and languages) after claims changed
+-- their status or were superseded. The caller has updated the row of claim_counter, which serialises the calls.
 --   ids: the claims that may have changed
 create or replace function memstore.refresh_admitted_claims(ids uuid[])
 returns void
@@ -86,4 +86,4 @@ begin
 end
 $$;
 
-comment on function memstore.refresh_admitted_claims(uuid[]) is 'Brings what system recall reads up to date.';
+comment on function memstore.refresh_admitted_claims(uuid[]) is 'Updates what system recall reads.';

@@ -1,5 +1,5 @@
--- The row that a call asks for, as it would be stored: the account's, with an id and times, texts trimmed. A text that
--- is empty is an absent one; the language is then the account's.
+-- Returns the row that a call asks for, as it would be stored: the account's, with an id and times, texts trimmed, an
+-- empty optional text absent, and the account's language where none is given. No rule is checked yet.
 create or replace function memstore.new_memory(actor memstore.users, given memstore.memories)
 returns memstore.memories
 language plpgsql
@@ -11,6 +11,7 @@ declare
 begin
   v_memory.id := coalesce(given.id, gen_random_uuid());
   v_memory.user_id := actor.id;
+  -- An empty bucket is NULL by now, and refused.
   if given.bucket is null then
     v_memory.bucket := 'user';
   end if;
@@ -22,4 +23,5 @@ begin
 end
 $$;
 
-comment on function memstore.new_memory(memstore.users, memstore.memories) is 'The row that a call asks for, as it would be stored.';
+comment on function memstore.new_memory(memstore.users, memstore.memories) is
+  'The row that a call asks for, as it would be stored.';

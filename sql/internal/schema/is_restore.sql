@@ -1,5 +1,6 @@
--- Whether this session runs what pg_dump wrote: its search path is empty, and it checks no function's body. A function
--- of memstore has a search path of its own, so that what it writes itself is never taken for a restore's.
+-- Whether the session restores a dump, as told by two settings that pg_dump writes: an empty search path, and
+-- check_function_bodies off. The functions of memstore have a search path of their own, so that their writes are never
+-- taken for a restore's.
 create or replace function memstore.is_restore()
 returns boolean
 language sql

@@ -101,7 +101,7 @@ class Machine(RuleBasedStateMachine):
         self.outer.__exit__(None, None, None)
 
     def account(self, name: str) -> UUID:
-        """The account of this name, made anew after its erasure."""
+        """The account of this name, made again after its erasure."""
         if name not in self.accounts:
             account = value(self.db, "select memstore.create_user(null, %s, 'simple')", name)
             assert account not in self.accounts.values()

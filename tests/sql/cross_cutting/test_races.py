@@ -544,7 +544,7 @@ class TestEmbeddingModels:
             stale.rollback()
 
     def test_a_deletion_blocks_no_writer(self, db: psycopg.Connection, connect: Connect) -> None:
-        """Accounts that use one model don't wait for each other."""
+        """Accounts that use one model don't block each other."""
         a, b = account_of(db, "a"), account_of(db, "b")
         memory, _ = (insert(db, a, "x", embedding=[1.0], embedding_model="m")["id"] for _ in range(2))
         other = connect(autocommit=False)

@@ -109,7 +109,7 @@ def test_a_bare_id_stays_and_can_do_nothing(world: World) -> None:
         world.db.execute("select memstore.set_steward(%s, true)", [account])
     with refused("users_steward_shape"), world.db.transaction():
         world.db.execute("update memstore.users set steward = true where id = %s", [account])
-    # Whoever comes under the same name is somebody else.
+    # An account that is made under the same name is another one.
     assert steward_of(world.db, "steward-2") != account
 
 

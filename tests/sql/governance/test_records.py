@@ -359,7 +359,7 @@ def test_the_actor_has_to_exist(stage: Stage, function: str) -> None:
 
 @pytest.mark.parametrize("function", STEWARDS_ONLY)
 def test_a_stranger_learns_nothing(stage: Stage, function: str) -> None:
-    """Real or invented, right or malformed: whoever is no steward gets one answer."""
+    """Real or invented, right or malformed: an account that is no steward gets one answer."""
     db, good = stage.world.db, arguments_of(function, stage)
     tries: list[dict[str, object]] = [good]
     for name in good:

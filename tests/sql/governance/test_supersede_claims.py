@@ -106,7 +106,7 @@ def test_an_author_who_is_no_steward_answers_nothing(world: World) -> None:
     )
     assert {row[0] for row in open_ones} == challenges
     assert world.status(claim) == "suspended"
-    # The replacement starts anew.
+    # The replacement has a status of its own.
     assert world.status(new["id"]) == "candidate"
 
 

@@ -392,7 +392,7 @@ def test_the_rules_hold(db: psycopg.Connection, account: UUID) -> None:
 
 
 def test_a_steward_is_no_operator(db: psycopg.Connection) -> None:
-    """What is granted is the API, without the operator's functions, for whoever the actor is."""
+    """What is granted is the API, without the operator's functions, whichever the actor is."""
     steward_of(db, "steward")
     names = {name for (name,) in rows(db, "select name from memstore.api_functions")}
     assert not names & {"configure", "set_steward", "set_maximum_live_memories", "import_memories"}

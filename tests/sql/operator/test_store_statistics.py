@@ -1,4 +1,4 @@
-"""store_statistics: each figure, told from what is in the store, and no text."""
+"""store_statistics: each figure, compared to what is in the store, and no text."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 -- The common part of the recipes beside it, which include it with \ir: imports the rows of pg_temp.incoming, and
--- reports the outcome of each. A row is one memory: where it is from (origin), the external_ref of its account (account), the
--- object for import_memories (item), and, if it can't be imported, why (misfit).
+-- reports the outcome of each. A row is one memory: where it is from (origin), the external_ref of its account
+-- (account), the object for import_memories (item), and, if it can't be imported, why (misfit).
 --
 -- Accounts that are missing are created, and a ceiling that is too low for the import is raised. A memory that breaks a
 -- rule is left out and listed with the rule, without its text; if only its embedding does, it is imported without one.
@@ -63,7 +63,7 @@ begin
     loop
       v_outcome := case
         when exists (select from memstore.memories m where m.id = (v_row.item ->> 'id')::uuid) then 'already there'
-        else 'brought in'
+        else 'imported'
       end;
       begin
         perform memstore.import_memories(v_user, jsonb_build_array(v_row.item));
@@ -72,9 +72,11 @@ begin
         get stacked diagnostics v_column = column_name, v_message = message_text;
       end;
       if v_message is not null and v_column in ('embedding', 'embedding_model') then
-        v_outcome := replace(v_outcome, 'brought in', 'brought in without its embedding');
+        v_outcome := replace(v_outcome, 'imported', 'imported without its embedding');
         begin
-          perform memstore.import_memories(v_user, jsonb_build_array(v_row.item - '{embedding,embedding_model}'::text[]));
+          perform memstore.import_memories(
+            v_user, jsonb_build_array(v_row.item - '{embedding,embedding_model}'::text[])
+          );
           v_message := null;
         exception when others then
           get stacked diagnostics v_column = column_name, v_message = message_text;
