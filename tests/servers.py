@@ -40,10 +40,11 @@ class Server:
 
 
 @contextmanager
-def server_folder(prefix: str = "memstore-test-", gibibytes: int = 1) -> Iterator[Path]:
+def server_folder(prefix: str = "memstore-test-") -> Iterator[Path]:
     """A directory that a server's account can reach, in memory where each of the run's workers has room."""
     memory = Path("/dev/shm")
-    needed = gibibytes * 1024**3 * int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    # A whole run takes a quarter of a gibibyte, and a few servers more for a while.
+    needed = 3 * 2**28 * int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     roomy = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > needed
     with tempfile.TemporaryDirectory(prefix=prefix, dir=memory if roomy else None) as folder:
         path = Path(folder).resolve()
@@ -54,7 +55,7 @@ def server_folder(prefix: str = "memstore-test-", gibibytes: int = 1) -> Iterato
 @contextmanager
 def private_server(binaries: Path | None = None) -> Iterator[Server]:
     """A server of our own, gone afterwards."""
-    with server_folder(gibibytes=2) as folder:
+    with server_folder() as folder:
         data = Path(folder, "data")
         with embedded.EmbeddedServer(data, binaries=binaries, settings=SETTINGS) as private:
             yield server_at(private.url, private.data_dir / "server.log")

@@ -70,7 +70,7 @@ def test_usage(arguments: list[str]) -> None:
 
 
 def test_help_and_version() -> None:
-    assert re.fullmatch(r"memstore \d+\.\d+\.\d+\n", invoke("--version").stdout)
+    assert re.fullmatch(r"memstore \d+\.\d+\.\d+(\.dev\d+)?\n", invoke("--version").stdout)
     shown = invoke("--help").stdout
     assert invoke().stdout == shown
     commands = re.findall(r"^  (\w+)   ", shown[shown.index("Commands:") :], re.MULTILINE)
