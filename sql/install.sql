@@ -59,6 +59,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0008-challenge-effect.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0009-kept-counts') as pending \gset
+\if :pending
+\ir ../migrations/0009-kept-counts.sql
+\endif
 -- end
 \ir yoyo.sql
 
@@ -87,6 +91,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/governance/refresh_statuses.sql
 \ir internal/governance/to_record.sql
 \ir internal/governance/write_record.sql
+\ir internal/memories/add_candidates.sql
 \ir internal/memories/chain_accounts.sql
 \ir internal/memories/ensure_embedding_model.sql
 \ir internal/memories/is_date.sql

@@ -3,6 +3,7 @@
 drop trigger if exists open_challenges_once on memstore.open_challenges;
 drop function if exists
   memstore.corrected(memstore.memories),
+  memstore.insert_row(memstore.memories, uuid),
   memstore.lock_user(uuid),
   memstore.lock_user(uuid, text),
   memstore.lock_writer(uuid),
@@ -15,6 +16,7 @@ drop function if exists
   memstore.note_retired_claims(),
   memstore.skip_known_challenge(),
   memstore.write_memories(memstore.memories[], boolean),
+  memstore.write_memory(memstore.memories, uuid, boolean),
   memstore.write_user(memstore.users);
 
 -- Arguments are only ever added, so of two public functions of one name the one with fewer is an earlier version's. No

@@ -1112,6 +1112,7 @@ class AsyncFunctions(ABC):
             claim_counter_rules, deployment_rules   each row obeys the rules of its table
             single_rows        settings and claim_counter have one row each
             live_memories      an account's count of live memories is that of its rows
+            candidates         an account's counts of what recall can attach are those of its rows
             erased_accounts    an erased account has no memories, and no texts in its records
             owners             each memory's account exists
             chain_targets      the replacement of a memory exists

@@ -11,6 +11,7 @@ begin
     new.maximum_live_memories := (select s.maximum_live_memories from memstore.settings s);
   end if;
   new.live_memories := 0;
+  new.candidates := '{}';
   return new;
 end
 $$;

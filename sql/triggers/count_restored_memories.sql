@@ -16,6 +16,24 @@ begin
   order by u.id
   for no key update;
 
+  -- What recall can attach is counted whole: where one statement restores a part of them, another one brings the rest.
+  update memstore.users u
+  set candidates = c.candidates
+  from (
+    select l.user_id, jsonb_object_agg(l.language, jsonb_build_array(l.memories, l.of_user)) as candidates
+    from (
+      select m.user_id, m.language, count(*) as memories, count(*) filter (where m.bucket = 'user') as of_user
+      from memstore.memories m
+      where m.user_id in (select n.user_id from new_memories n)
+      and m.superseded_at is null
+      and m.bucket in ('user', 'learned')
+      group by m.user_id, m.language
+    ) l
+    group by l.user_id
+  ) c
+  where u.id = c.user_id
+  and u.candidates <> c.candidates;
+
   with counted as (
     select m.user_id, count(*) as number
     from memstore.memories m

@@ -9,7 +9,15 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-  perform memstore.ensure_embedding_model(new.embedding_model, cardinality(new.embedding));
+  -- As ensure_embedding_model does it: mostly there is nothing else to do.
+  perform 1
+  from memstore.embedding_models m
+  where m.name = new.embedding_model
+  and m.dimensions = cardinality(new.embedding)
+  for key share;
+  if not found then
+    perform memstore.ensure_embedding_model(new.embedding_model, cardinality(new.embedding));
+  end if;
   return null;
 end
 $$;

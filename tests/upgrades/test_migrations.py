@@ -144,6 +144,11 @@ class TestRollback:
             assert schema.migrate(database) == MIGRATIONS[-steps:]
             assert dump(database) == fresh
             again = content(database)
+            if "users" in after and "memories" not in after:
+                # What recall can attach is counted from the memories that are there.
+                assert {str(user.pop("candidates")) for user in again["users"]} == {"{}"}
+                for user in before["users"]:
+                    del user["candidates"]
             assert {k: again[k] for k in after} == {k: before[k] for k in after}
             # The rollback of the memories leaves the accounts' counts of them.
             if "memories" in after or "users" not in after:

@@ -4,6 +4,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 as $$
 /*
 delete_memory: deletes a memory.
@@ -34,8 +35,7 @@ declare
 begin
   perform 1
   from memstore.users u
-  where u.id = delete_memory.actor
-  or u.id = any (v_accounts)
+  where u.id = any (delete_memory.actor || v_accounts)
   order by u.id
   for no key update;
   v_user := memstore.lock_actor(delete_memory.actor);
@@ -43,7 +43,7 @@ begin
   perform 1
   from memstore.memories m
   where m.id = delete_memory.id
-  and m.user_id = v_user.id;
+  and m.user_id is not distinct from v_user.id;
   if not found then
     perform memstore.refuse('memory_not_found', 'id');
   end if;
@@ -70,7 +70,7 @@ begin
 
   delete from memstore.memories m
   where m.id = delete_memory.id
-  and m.user_id = v_user.id
+  and m.user_id is not distinct from v_user.id
   returning (memstore.to_memory(m)).*
   into v_memory;
   if not found then

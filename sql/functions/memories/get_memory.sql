@@ -33,7 +33,7 @@ begin
   into v_memory
   from memstore.memories m
   where m.id = get_memory.id
-  and m.user_id = get_memory.actor;
+  and m.user_id is not distinct from get_memory.actor;
   if not found then
     perform memstore.refuse('memory_not_found', 'id');
   end if;

@@ -73,6 +73,6 @@ begin
   v_given.as_of := insert_memory.as_of;
   v_given.admission := insert_memory.admission;
   v_given.evidence_refs := insert_memory.evidence_refs;
-  return memstore.write_memory(memstore.new_memory(v_user, v_given));
+  return memstore.write_memory(memstore.new_memory(v_user, v_given), new_id => insert_memory.id is null);
 end
 $$;

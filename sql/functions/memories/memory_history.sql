@@ -40,7 +40,7 @@ begin
   from memstore.memories m
   join memstore.users u on u.id = memory_history.actor
   where m.id = memory_history.id
-  and (m.user_id = u.id or m.bucket = 'system' and u.steward);
+  and (m.user_id is not distinct from u.id or m.bucket = 'system' and u.steward);
   if not found then
     perform memstore.refuse('memory_not_found', 'id');
   end if;

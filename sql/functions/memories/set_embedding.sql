@@ -41,7 +41,7 @@ begin
   into v_memory
   from memstore.memories m
   where m.id = set_embedding.id
-  and m.user_id = v_user.id
+  and m.user_id is not distinct from v_user.id
   for no key update;
   if not found then
     perform memstore.refuse('memory_not_found', 'id');

@@ -76,7 +76,7 @@ begin
   into v_target
   from memstore.memories m
   where m.id = supersede_memory.target
-  and (m.user_id = supersede_memory.actor or m.bucket = 'system' and v_user.steward);
+  and (m.user_id is not distinct from supersede_memory.actor or m.bucket = 'system' and v_user.steward);
   v_bucket := coalesce(memstore.trim_text(supersede_memory.bucket), v_target.bucket);
   if v_target.id is null or (v_bucket = 'system') <> (v_target.bucket = 'system') then
     perform memstore.refuse('not_supersedable', 'target');

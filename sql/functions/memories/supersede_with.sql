@@ -45,7 +45,7 @@ begin
   into v_live
   from memstore.memories m
   where m.id in (supersede_with.target, supersede_with.replacement)
-  and m.user_id = v_user.id
+  and m.user_id is not distinct from v_user.id
   and m.superseded_at is null
   and m.bucket in ('user', 'learned');
   if v_live <> 2 then

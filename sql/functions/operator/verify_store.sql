@@ -26,6 +26,7 @@ Invariants
   claim_counter_rules, deployment_rules   each row obeys the rules of its table
   single_rows        settings and claim_counter have one row each
   live_memories      an account's count of live memories is that of its rows
+  candidates         an account's counts of what recall can attach are those of its rows
   erased_accounts    an erased account has no memories, and no texts in its records
   owners             each memory's account exists
   chain_targets      the replacement of a memory exists
@@ -148,6 +149,22 @@ begin
       group by m.user_id
     ) l on l.user_id = u.id
     where u.live_memories is distinct from coalesce(l.number, 0)
+
+    union all
+    select 'candidates', u.id::text
+    from memstore.users u
+    left join (
+      select l.user_id, jsonb_object_agg(l.language, jsonb_build_array(l.memories, l.of_user)) as candidates
+      from (
+        select m.user_id, m.language, count(*) as memories, count(*) filter (where m.bucket = 'user') as of_user
+        from memstore.memories m
+        where m.superseded_at is null
+        and m.bucket in ('user', 'learned')
+        group by m.user_id, m.language
+      ) l
+      group by l.user_id
+    ) c on c.user_id = u.id
+    where u.candidates is distinct from coalesce(c.candidates, '{}')
 
     union all
     select 'erased_accounts', u.id::text
@@ -330,7 +347,7 @@ begin
   select i.name, count(b.id), min(b.id)
   from unnest(array[
     'users_rules', 'settings_rules', 'embedding_models_rules', 'memories_rules', 'memory_admissions_rules',
-    'claim_counter_rules', 'deployment_rules', 'single_rows', 'live_memories', 'erased_accounts', 'owners',
+    'claim_counter_rules', 'deployment_rules', 'single_rows', 'live_memories', 'candidates', 'erased_accounts', 'owners',
     'chain_targets', 'chain_times', 'chain_order', 'chain_loops', 'chain_borders', 'search_vectors', 'tombstones',
     'model_names', 'model_dimensions', 'record_targets', 'record_authors', 'record_slugs', 'refutations',
     'claim_statuses', 'open_challenges', 'challenge_limit', 'claim_counter', 'admitted_claims', 'claim_languages',

@@ -10,7 +10,7 @@ as $$
     select m.id, m.user_id, m.superseded_by_id
     from memstore.memories m
     where m.id = any (chain_accounts.ids)
-    and m.user_id = chain_accounts.actor
+    and m.user_id is not distinct from chain_accounts.actor
     and m.bucket = 'system'
     union
     select n.id, n.user_id, n.superseded_by_id

@@ -12,6 +12,13 @@ declare
   v_model memstore.embedding_models;
 begin
   loop
+    perform 1
+    from memstore.embedding_models m
+    where m.name = ensure_embedding_model.name
+    and m.dimensions = ensure_embedding_model.dimensions
+    for key share;
+    exit when found;
+
     select m.*
     into v_model
     from memstore.embedding_models m
@@ -21,11 +28,7 @@ begin
       values (ensure_embedding_model.name, ensure_embedding_model.dimensions)
       on conflict on constraint embedding_models_pkey do nothing;
     elsif v_model.dimensions = ensure_embedding_model.dimensions then
-      perform 1
-      from memstore.embedding_models m
-      where m.name = ensure_embedding_model.name
-      and m.dimensions = ensure_embedding_model.dimensions
-      for key share;
+      continue;
     elsif v_model.registered
       or exists (
         select

@@ -5,7 +5,8 @@
 create or replace function memstore.write_memory(
   candidate memstore.memories,
   target uuid default null,
-  as_of_given boolean default true
+  as_of_given boolean default true,
+  new_id boolean default false
 )
 returns memstore.memory
 language plpgsql
@@ -21,13 +22,15 @@ begin
   end if;
 
   -- Checked before the statement, which would point the target at the row that has the id.
-  if write_memory.target is not null and exists (select from memstore.memories m where m.id = candidate.id) then
-    perform memstore.refuse('id_taken', 'id');
+  if write_memory.target is not null then
+    if exists (select from memstore.memories m where m.id = candidate.id) then
+      perform memstore.refuse('id_taken', 'id');
+    end if;
   end if;
 
   -- Its ON CONFLICT names no index: the id is in two unique ones, and a concurrent writer of the same id may conflict
   -- with either.
-  v_written := memstore.insert_row(candidate, write_memory.target);
+  v_written := memstore.insert_row(candidate, write_memory.target, write_memory.new_id);
 
   if v_written.id is null then
     select m.*
@@ -43,5 +46,5 @@ begin
 end
 $$;
 
-comment on function memstore.write_memory(memstore.memories, uuid, boolean) is
+comment on function memstore.write_memory(memstore.memories, uuid, boolean, boolean) is
   'Writes one row and points the one that it replaces, if any, at it.';

@@ -1,5 +1,5 @@
 -- How many memories of the account a recall can attach: of each language (n of the lexical score), and of the bucket
--- user, which are all eligible.
+-- user, which are all eligible. The triggers that count the account's live memories keep them.
 create or replace function memstore.count_candidates(
   actor uuid,
   out languages text[],
@@ -11,16 +11,14 @@ stable
 security invoker
 as $$
 begin
-  select array_agg(l.language), array_agg(l.n), coalesce(sum(l.of_user), 0)::bigint
+  select
+    array_agg(c.key),
+    array_agg((c.value ->> 0)::bigint),
+    coalesce(sum((c.value ->> 1)::bigint), 0)::bigint
   into languages, counts, of_user
-  from (
-    select m.language, count(*) as n, count(*) filter (where m.bucket = 'user') as of_user
-    from memstore.memories m
-    where m.user_id = count_candidates.actor
-    and m.superseded_at is null
-    and m.bucket in ('user', 'learned')
-    group by m.language
-  ) l;
+  from memstore.users u
+  cross join jsonb_each(u.candidates) c (key, value)
+  where u.id = count_candidates.actor;
 end
 $$;
 

@@ -4,7 +4,8 @@
 --     is never built;
 --   trimmed(given): the row with its texts trimmed, and empty ones NULL; not the stance, which an import has to give
 --     as it was;
---   insert_row(candidate, target), insert_rows(candidates): the INSERTs;
+--   insert_row(candidate, target, new_id), insert_rows(candidates): the INSERTs; new_id says that the database chose the
+--     id;
 --   same_content(stored, candidate, as_of_given): whether a repeated call would write what is stored; as_of_given is
 --     false where the call left the date to its default, which changes at midnight;
 --   correction_of(target): the values that a correction inherits, the others NULL;
@@ -86,7 +87,7 @@ $b$,
 
   execute format(
     $f$
-create or replace function memstore.insert_row(c memstore.memories, target uuid)
+create or replace function memstore.insert_row(c memstore.memories, target uuid, new_id boolean)
 returns memstore.memory
 language plpgsql
 volatile
@@ -98,8 +99,15 @@ $f$,
 declare
   v_written memstore.memory;
 begin
-  -- Two statements: an UPDATE, also of no row, fires the statement triggers, which is an eighth of an insert's cost.
-  if insert_row.target is null then
+  -- Three statements: an id that the database chose conflicts with none, and an UPDATE, also of no row, fires the
+  -- statement triggers, which is an eighth of an insert's
+  -- cost.
+  if insert_row.new_id then
+    insert into memstore.memories as m (%1$s)
+    values (%2$s)
+    returning (memstore.to_memory(m)).*
+    into v_written;
+  elsif insert_row.target is null then
     insert into memstore.memories as m (%1$s)
     values (%2$s)
     on conflict do nothing
@@ -124,7 +132,7 @@ $b$,
       v_values
     )
   );
-  comment on function memstore.insert_row(memstore.memories, uuid) is
+  comment on function memstore.insert_row(memstore.memories, uuid, boolean) is
     'Inserts a memory and points the one that it replaces, if any, at it; compiled from the columns.';
 
   execute format(

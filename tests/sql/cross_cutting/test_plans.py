@@ -186,3 +186,55 @@ def test_writes(name: str, account: str, db: psycopg.Connection) -> None:
 def test_erasure(db: psycopg.Connection) -> None:
     """Foreign keys included."""
     assert_reads_little(db, 10 * FEW, "select memstore.delete_user(%s)", account_of(db, "few"))
+
+
+@pytest.fixture(scope="module", params=["analyzed", "without statistics"])
+def lopsided(server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
+    """2,000 accounts of one memory each, and one of 5,000, half of them superseded."""
+    with empty_database(server) as conninfo:
+        schema.migrate(conninfo)
+        with psycopg.connect(conninfo, autocommit=True) as db:
+            rows(db, "select memstore.configure(maximum_live_memories => 100000)")
+            rows(db, "alter table memstore.memories set (autovacuum_enabled = off)")
+            rows(db, "alter table memstore.users set (autovacuum_enabled = off)")
+            many = account_of(db, "many")
+            rows(
+                db, "insert into memstore.users (external_ref) select n::text from generate_series(1, 2000) n"
+            )
+            rows(db, "insert into memstore.memories (user_id, body) select id, 'One.' from memstore.users")
+            rows(
+                db,
+                "insert into memstore.memories (user_id, body, superseded_at)"
+                " select %s, 'Note ' || n, case when n %% 2 = 0 then now() + interval '1 hour' end"
+                " from generate_series(1, 5000) n",
+                many,
+            )
+            if request.param == "analyzed":
+                db.execute("vacuum analyze")
+        yield conninfo
+
+
+@pytest.mark.parametrize("name", [name for name in WRITES if name != "delete_superseded"])
+def test_writes_where_most_accounts_have_one(name: str, lopsided: str) -> None:
+    """Rows are found by their ids, however good the account's own index looks; accounts too."""
+    with psycopg.connect(lopsided, autocommit=True) as db:
+        actor = account_of(db, "many")
+        live, other = (
+            memory
+            for (memory,) in rows(
+                db,
+                "select id from memstore.memories where user_id = %s and superseded_at is null limit 2",
+                actor,
+            )
+        )
+        query = WRITES[name].replace("%(actor)s", f"'{actor}'")
+        query = query.replace("%(live)s", f"'{live}'").replace("%(other)s", f"'{other}'")
+        counted = (
+            "select sum(seq_tup_read + idx_tup_fetch) from pg_stat_xact_user_tables"
+            " where schemaname = 'memstore' and relname in ('memories', 'users')"
+        )
+        for _ in range(8):
+            with db.transaction(force_rollback=True):
+                before = value(db, counted)
+                rows(db, query)
+                assert value(db, counted) - before <= 40

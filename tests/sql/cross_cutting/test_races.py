@@ -100,6 +100,10 @@ def assert_sound(db: psycopg.Connection) -> None:
     )
     assert not rows(
         db,
+        "select from memstore.verify_store() where invariant = 'candidates' and violations > 0",
+    )
+    assert not rows(
+        db,
         "with recursive chain as ("
         "  select id as first, id, superseded_by_id from memstore.memories"
         "  union all"

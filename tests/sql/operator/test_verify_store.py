@@ -115,6 +115,7 @@ CASES = {
     "deployment_rules": "update deployment set checksum = 'x' where name = 'sql'",
     "single_rows": "insert into claim_counter (singleton, admitted) values (false, 2)",
     "live_memories": "update users set live_memories = 1 where id = {1}",
+    "candidates": "update users set candidates = '{\"english\": [2, 2]}' where id = {1}",
     "erased_accounts": "update memory_admissions set ground = 'x' where memory_id = {c5}"
     " and role = 'challenge'",
     "owners": "update memories set user_id = {9} where id = {c2}",
@@ -153,8 +154,8 @@ CASES = {
 ALSO = {
     "single_rows": {"claim_counter_rules"},
     "owners": {"live_memories", "admitted_claims"},
-    "chain_times": {"live_memories", "memories_rules"},
-    "chain_loops": {"chain_order", "live_memories"},
+    "chain_times": {"live_memories", "candidates", "memories_rules"},
+    "chain_loops": {"chain_order", "live_memories", "candidates"},
     "record_targets": {"live_memories", "claim_statuses"},
 }
 
@@ -181,7 +182,7 @@ BESIDES = {
         "update memories set user_id = (select id from users where erased_at is not null)"
         " where id = {a4}; update users set live_memories = live_memories - 1 where id = {1};"
         " update users set live_memories = 1 where erased_at is not null",
-        {"erased_accounts"},
+        {"erased_accounts", "candidates"},
     ),
     "the evidence of an erased account": (
         "update memory_admissions set evidence_refs ="
@@ -197,7 +198,7 @@ BESIDES = {
         "update memories set superseded_at = null, "
         " superseded_by_id = case id when {a1} then {a2} else {a1} end"
         " where id in ({a1}, {a2})",
-        {"chain_loops", "chain_times", "live_memories", "memories_rules"},
+        {"chain_loops", "chain_times", "live_memories", "candidates", "memories_rules"},
     ),
     "a memory that is replaced by a claim": (
         "update memories set superseded_by_id = {c2} where id = {a2}",

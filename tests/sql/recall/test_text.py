@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import string
 import unicodedata
 from collections.abc import Callable, Iterator
 from uuid import UUID
@@ -237,6 +239,149 @@ def test_a_text_has_the_words_of_its_parts(
     assert both == list(dict.fromkeys([*parts[0], *parts[1]]))
 
 
+# what search_vector has: the same words as a set, of ASCII texts by the server's parser
+
+ORIGINAL = (schema.migrations_dir() / "0002-text.sql").read_text(encoding="utf-8")
+
+
+def different(
+    db: psycopg.Connection,
+    texts: list[str],
+    languages: list[str],
+    *,
+    reference: psycopg.Connection | None = None,
+) -> list[tuple[str, str]]:
+    """The texts of which lexeme_set gives other words than lexemes, which is 0002's, gives there."""
+    query = """
+        select l.language, array_to_tsvector(memstore.%s(l.language, t.text))::text
+        from unnest(%%s::text[]) l (language), unnest(%%s::text[]) with ordinality t (text, position)
+        order by l.language, t.position
+    """
+    found = rows(db, query % "lexeme_set", languages, texts)
+    expected = rows(reference or db, query % "lexemes", languages, texts)
+    return [
+        (language, text)
+        for (language, here), (_, there), text in zip(found, expected, texts * len(languages), strict=True)
+        if here != there
+    ]
+
+
+def test_lexemes_are_the_originals(scratch_connection: psycopg.Connection) -> None:
+    """lexemes moved to another function of the same text, so what equals it equals what 0002 made."""
+    body = (
+        ORIGINAL.partition("create function memstore.lexemes(")[2].partition("as $$")[2].partition("$$;")[0]
+    )
+    assert len(body) > 5000
+    assert rows(
+        scratch_connection,
+        "select p.prosrc = %s, p.proconfig from pg_proc p"
+        " where p.oid = 'memstore.lexemes(text, text)'::regprocedure",
+        body,
+    ) == [(True, ["search_path=pg_catalog, pg_temp", "standard_conforming_strings=on"])]
+
+
+# To a parser, a letter is an e or not, and a digit a digit.
+ALPHABET = "1eaX"
+
+
+def test_each_short_word(scratch_connection: psycopg.Connection) -> None:
+    texts = ["".join(word) for length in range(1, 8) for word in itertools.product(ALPHABET, repeat=length)]
+    assert different(scratch_connection, texts, ["simple"]) == []
+    characters = string.digits + string.ascii_letters
+    texts = [
+        "".join(word) for length in range(1, 4) for word in itertools.product(characters[:36], repeat=length)
+    ]
+    assert different(scratch_connection, texts, ["english"]) == []
+
+
+def test_each_pair_of_characters(scratch_connection: psycopg.Connection) -> None:
+    """Between letters, between digits, and at both ends of a text."""
+    pairs = ["".join(pair) for pair in itertools.product(map(chr, range(1, 128)), repeat=2)]
+    for text in ("{}", "a{}b", "1{}2", "the 1e5{}house {}3"):
+        assert different(scratch_connection, [text.replace("{}", pair) for pair in pairs], ["german"]) == []
+
+
+def test_tokens_have_a_dictionary(scratch_connection: psycopg.Connection) -> None:
+    """Whatever the parser makes of letters and digits is mapped, in each language to one dictionary."""
+    texts = ["".join(word) for length in range(1, 6) for word in itertools.product(ALPHABET, repeat=length)]
+    kinds = rows(
+        scratch_connection,
+        "select distinct k.alias from unnest(%s::text[]) t (text), ts_parse('default', lower(t.text)) p"
+        " join ts_token_type('default') k using (tokid)",
+        texts,
+    )
+    mapped = rows(
+        scratch_connection,
+        "select c.cfgname, array_agg(k.alias), array_agg(distinct d.dictname) from pg_ts_config c"
+        " join pg_ts_config_map m on m.mapcfg = c.oid join pg_ts_dict d on d.oid = m.mapdict"
+        " join ts_token_type('default') k on k.tokid = m.maptokentype"
+        " where c.cfgnamespace = 'memstore'::regnamespace group by c.cfgname",
+    )
+    assert sorted(language for language, _, _ in mapped) == sorted(LANGUAGES)
+    for _, aliases, dictionaries in mapped:
+        assert {alias for (alias,) in kinds} <= set(aliases)
+        assert len(dictionaries) == 1
+
+
+NUMBERS = """
+    1e5 1e5e 1E5x 12e3e4 1e1e1 e1e1 0x1f 123abc abc123 1.5e3x -1e5 1e-5a 1e+5a 007 1_000 1e e1 3.14.15 a1e5b
+    99999999999999999999999 1e999999
+""".split()  # noqa: SIM905
+
+
+def test_numbers(scratch_connection: psycopg.Connection) -> None:
+    assert different(scratch_connection, [*NUMBERS, " ".join(NUMBERS)], LANGUAGES) == []
+
+
+@pytest.mark.parametrize("text", [*LONG.values(), "x" * 2047, "x " * 999, "e1" * 1000, "1e" * 1000], ids=len)
+def test_long_texts_as_sets(text: str, scratch_connection: psycopg.Connection) -> None:
+    assert different(scratch_connection, [text], ["english"]) == []
+
+
+def test_bodies_as_sets(scratch_connection: psycopg.Connection) -> None:
+    texts = [text for _, body, turn in FOUND for text in (body, turn)]
+    assert different(scratch_connection, texts, LANGUAGES) == []
+    assert different(scratch_connection, texts, ["estonian", "English", "memstore.english", ""]) == []
+
+
+ASCII_TEXTS = [f"{chr(code)}{other}x" for code in range(1, 128) for other in ("", "i", "I", "1")]
+
+
+def test_a_set_of_nothing(scratch_connection: psycopg.Connection) -> None:
+    for arguments in ("null, 'x'", "'english', null"):
+        assert value(scratch_connection, f"select memstore.lexeme_set({arguments})") is None
+    for text in ("", " ", "the", "..."):
+        assert value(scratch_connection, "select memstore.lexeme_set('english', %s)", text) == []
+
+
+LIKELY = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                *NUMBERS,
+                "running",
+                "The",
+                "houses",
+                "l'été",
+                "https://a.b/c?d=e&f",
+                "me@example.com",
+                "<b>",
+                "&amp;",
+            ]
+        ),
+        st.text("eE019aZz-._/@:+' ", max_size=8),
+        ASCII,
+    ),
+    max_size=12,
+)
+
+
+@given(st.lists(st.one_of(LIKELY.map(" ".join), LIKELY.map("".join), ASCII, TEXT), min_size=1, max_size=20))
+@settings(deadline=None, max_examples=150)
+def test_any_text_as_a_set(scratch_connection: psycopg.Connection, texts: list[str]) -> None:
+    assert different(scratch_connection, texts, LANGUAGES) == []
+
+
 # wherever it runs
 
 
@@ -266,8 +411,8 @@ def with_locale(scratch_connection: psycopg.Connection) -> Iterator[Callable[[st
             info.dsn, password=info.password, dbname=f"{info.dbname}_text", autocommit=True
         )
         opened.append(connection)
-        for migration in ("0001-deployment", "0002-text"):
-            connection.execute((schema.migrations_dir() / f"{migration}.sql").read_bytes())
+        for migration in schema.migration_files():
+            connection.execute(migration.read_bytes())
         return connection
 
     yield create
@@ -288,12 +433,14 @@ def test_every_locale_gives_the_same_words(
         # A capital reads as its small letter; so what a locale's own lower() would add shows up.
         small = [text.lower() for text in texts] if language == "simple" else texts
         expected = words_of_each(scratch_connection, small, language)
-        different = [
+        different_here = [
             text
             for text, here, there in zip(texts, words_of_each(db, texts, language), expected, strict=True)
             if here != there
         ]
-        assert not different
+        assert not different_here
+    texts = [*ASCII_TEXTS, *(text for _, body, turn in FOUND for text in (body, turn))]
+    assert different(db, texts, LANGUAGES, reference=scratch_connection) == []
 
 
 @pytest.mark.parametrize(
