@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'5bb5eee13ba64a15f7ff8a43a5cc5f3aa6b9a1e0910635ef8d66fd30fdb599b1',
+'7b3b90bc9e8582d4c9282dff3b5d320c30337d3b75b08ffaaa677482a88f446f',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",
@@ -11,7 +11,8 @@ begin
   "0005-governance": "0ad37f73deb06636e343593322b0475426f2b9d8bead55a23f14e374655d65b0",
   "0006-admitted-claims": "8bd9e97487f15f786efb949bfaf6f296d69ed4336e483fd4a9a3bad33277ffd3",
   "0007-cheaper-writes": "9fb1a4d3c7b6db31d78537e7718bb0d0a8d1ef2af48bf1e47648a5a591a2bf25",
-  "0008-challenge-effect": "419e3a9fe1a19e4f257abc0079729daf37cd05078cf8340307bc318136aa1f98"
+  "0008-challenge-effect": "419e3a9fe1a19e4f257abc0079729daf37cd05078cf8340307bc318136aa1f98",
+  "0010-claim-signs": "a048de6c8698b102895b33a460cef63b6e78edb6011db09057502a744f21ef58"
 }'
 );
 end

@@ -537,7 +537,10 @@ class Functions(ABC):
         By its words a turn considers at most 20 times as many claims as the pool has places, however many
         there are: those of its rarest words. Words are taken from the rarest on, each with all the claims
         that have it, while these together still have room; of the first word whose claims have not, the
-        newest that have. Every word of the turn counts in the score of each.
+        newest that have. Every word of the turn counts in the score of each. By its meaning it considers 320
+        more: those whose embeddings differ from the turn's in the fewest signs of their numbers; of equals,
+        the newest. Embeddings of all these are compared in full. Shares and places of the pool are those of
+        the claims considered.
 
         Args:
             actor: any account.
@@ -1126,6 +1129,7 @@ class Functions(ABC):
             admitted_claims    what system recall reads are the live claims whose status is admitted
             claim_languages    the counts of their languages are theirs
             claim_words        the counts of their words are theirs
+            claim_signs        the signs of their embeddings are theirs
             guards             triggers and row-level security are on, constraints and indexes valid
 
         Returns:

@@ -1,5 +1,5 @@
--- Brings what system recall reads up to date with the statuses and with what is live: admitted_claims, and the counts
--- of its words and languages. The caller has updated the counter's row, so that nobody else is here.
+-- Brings what system recall reads up to date with the statuses and with what is live: admitted_claims, the counts of its
+-- words and languages, and the signs of its embeddings. The caller has updated the counter's row, so that nobody else is here.
 --   ids: the claims that may have changed
 create or replace function memstore.refresh_admitted_claims(ids uuid[])
 returns void
@@ -83,6 +83,7 @@ begin
     where w.language = c.language
     and w.lexeme = c.lexeme;
   end if;
+  perform memstore.refresh_claim_signs(ids);
 end
 $$;
 

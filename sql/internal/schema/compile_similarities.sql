@@ -1,6 +1,7 @@
 -- Writes similarities(): how near the embeddings of some memories are to a turn's, as cosine similarity; those of
 -- another model or width are left out; the model's name is trimmed. Through pgvector where it is installed, in whichever schema, else in plain
 -- SQL. An extension that is dropped afterwards is noticed; one that is added is used once the code is loaded again.
+-- IS TRUE keeps the models' index out of it, which has every row of the store.
 create or replace function memstore.compile_similarities()
 returns void
 language plpgsql
@@ -31,7 +32,7 @@ begin
     )
   from memstore.memories m
   where m.id = any (similarities.ids)
-  and m.embedding_model = similarities.embedding_model
+  and (m.embedding_model = similarities.embedding_model) is true
   and cardinality(m.embedding) = cardinality(similarities.embedding);
 end
 $$;
@@ -41,7 +42,7 @@ $$;
     select m.id, 1 - (m.embedding::%2$I.vector operator(%2$I.<=>) (select similarities.embedding::%2$I.vector))
     from memstore.memories m
     where m.id = any (similarities.ids)
-    and m.embedding_model = similarities.embedding_model
+    and (m.embedding_model = similarities.embedding_model) is true
     and cardinality(m.embedding) = cardinality(similarities.embedding);
     return;
   end if;
