@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'7b3b90bc9e8582d4c9282dff3b5d320c30337d3b75b08ffaaa677482a88f446f',
+'55571afd4a238e94a7a4a38bcaebbfc3ea7c372e938086149da17a5b444ae499',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

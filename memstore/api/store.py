@@ -538,9 +538,9 @@ class Functions(ABC):
         there are: those of its rarest words. Words are taken from the rarest on, each with all the claims
         that have it, while these together still have room; of the first word whose claims have not, the
         newest that have. Every word of the turn counts in the score of each. By its meaning it considers 320
-        more: those whose embeddings differ from the turn's in the fewest signs of their numbers; of equals,
-        the newest. Embeddings of all these are compared in full. Shares and places of the pool are those of
-        the claims considered.
+        besides: those of whose embeddings the fewest numbers have another sign than the turn's; of equals the
+        newest, then by id. What it considers, by words too, it compares in full, so scores are exact. The
+        places and shares of the pool are counted over the claims considered.
 
         Args:
             actor: any account.

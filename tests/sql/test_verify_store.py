@@ -154,7 +154,7 @@ CASES = {
 # What cannot be broken alone.
 ALSO = {
     "single_rows": {"claim_counter_rules"},
-    "owners": {"live_memories", "admitted_claims"},
+    "owners": {"live_memories", "admitted_claims", "claim_signs"},
     "chain_times": {"live_memories", "memories_rules"},
     "chain_loops": {"chain_order", "live_memories"},
     "record_targets": {"live_memories", "claim_statuses"},

@@ -37,9 +37,9 @@ best claim.
 By its words a turn considers at most 20 times as many claims as the pool has places, however many there are: those of
 its rarest words. Words are taken from the rarest on, each with all the claims that have it, while these together
 still have room; of the first word whose claims have not, the newest that have. Every word of the turn counts in the
-score of each. By its meaning it considers 320 more: those whose embeddings differ from the turn's in the fewest signs
-of their numbers; of equals, the newest. Embeddings of all these are compared in full. Shares and places of the pool are
-those of the claims considered.
+score of each. By its meaning it considers 320 besides: those of whose embeddings the fewest numbers have another sign
+than the turn's; of equals the newest, then by id. What it considers, by words too, it compares in full, so scores are
+exact. The places and shares of the pool are counted over the claims considered.
 
 Arguments
   actor            uuid    any account
@@ -93,12 +93,13 @@ begin
     from (
       select m.memory_id, m.user_id, m.language, m.inserted_at, m.search_vector
       from words w
-      -- OFFSET keeps the words with the index on them; as a join they become a scan of all claims.
+      -- OFFSET keeps the words with the index on them; as a join they become a scan of all claims. IS TRUE keeps the
+      -- other index out of it, which has all claims of the language.
       cross join lateral (
         select a.memory_id, a.user_id, a.language, a.inserted_at, a.search_vector
         from memstore.admitted_claims a
         where a.search_vector @@ w.term
-        and a.language = w.language
+        and (a.language = w.language) is true
         offset 0
       ) m
       where w.df between 1 and w.room
@@ -112,7 +113,7 @@ begin
           select a.memory_id, a.user_id, a.language, a.inserted_at, a.search_vector
           from memstore.admitted_claims a
           where a.search_vector @@ w.term
-          and a.language = w.language
+          and (a.language = w.language) is true
           offset 0
         ) i
         order by i.inserted_at desc, i.memory_id
@@ -122,15 +123,16 @@ begin
       and w.df > w.room
       and w.df::double precision * w.df < w.room::double precision * w.n
       union all
-      -- Many have it: walking down from the newest finds them sooner. IS TRUE keeps the words' index out of it.
+      -- Many have it: walking down from the newest finds them sooner. It ends before the next language. CASE hides from
+      -- the plan what is rare: without statistics, it would take claims that have the word for few, and sort them all.
       select m.memory_id, m.user_id, m.language, m.inserted_at, m.search_vector
       from words w
       cross join lateral (
         select a.memory_id, a.user_id, a.language, a.inserted_at, a.search_vector
         from memstore.admitted_claims a
-        where a.language = w.language
-        and (a.search_vector @@ w.term) is true
-        order by a.inserted_at desc, a.memory_id
+        where a.language >= w.language
+        and case when a.language = w.language then a.search_vector @@ w.term end
+        order by a.language, a.inserted_at desc, a.memory_id
         limit w.room
       ) m
       where w.room > 0
