@@ -182,7 +182,10 @@ def test_the_nearest_by_signs_are_compared_in_full(world: World, seed: int, pgve
     world.db.execute("select memstore.configure(maximum_system_pool => 2000, semantic_floor => 0.1)")
     chance = random.Random(seed)
     authors = [world.account(f"author-{n}") for n in range(700)]
-    draw = lambda width: [chance.gauss(0, 1) for _ in range(width)]  # noqa: E731
+
+    def draw(width: int) -> list[float]:
+        return [chance.gauss(0, 1) for _ in range(width)]
+
     turn = draw(WIDTH)
     claims = []
     for number, author in enumerate(authors):
