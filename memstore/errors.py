@@ -140,6 +140,7 @@ CONSTRAINTS: Final[dict[str, tuple[type[MemstoreError], str]]] = {
     "admitted_claims_pkey": (MemstoreError, "The claim is among the admitted ones already."),
     "claim_counter_pkey": (InvalidValue, "There is one counter of claims."),
     "claim_languages_pkey": (MemstoreError, "The language's claims are counted already."),
+    "claim_signs_pkey": (MemstoreError, "The claim's signs are there already."),
     "claim_statuses_pkey": (MemstoreError, "The claim has a status already."),
     "claim_words_pkey": (MemstoreError, "The word's claims are counted already."),
     "deployment_pkey": (MemstoreError, "The migration is recorded already."),

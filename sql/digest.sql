@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'05b9e89b864fae8cee4e66081a22da0f2573a72f7f3f3c0fe5642457b4fe8765',
+'a88bcfc37df1225ff2ef5939b936747dd2892412efe9b69794e99f8abc80518c',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",
@@ -12,7 +12,8 @@ begin
   "0006-admitted-claims": "8bd9e97487f15f786efb949bfaf6f296d69ed4336e483fd4a9a3bad33277ffd3",
   "0007-cheaper-writes": "9fb1a4d3c7b6db31d78537e7718bb0d0a8d1ef2af48bf1e47648a5a591a2bf25",
   "0008-challenge-effect": "bf3705256e1a27aec2cef5ec525a0aeb16464f92aea871673b4c3e7746d3c0f3",
-  "0009-kept-counts": "7a699538f3a42c74e67f96bd8808ddefd5a00fcd25d677e2842cc1245bc015a4"
+  "0009-kept-counts": "7a699538f3a42c74e67f96bd8808ddefd5a00fcd25d677e2842cc1245bc015a4",
+  "0010-claim-signs": "a048de6c8698b102895b33a460cef63b6e78edb6011db09057502a744f21ef58"
 }'
 );
 end

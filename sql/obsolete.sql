@@ -14,6 +14,7 @@ drop function if exists
   memstore.note_embedding_model(text, integer, text),
   memstore.note_records(),
   memstore.note_retired_claims(),
+  memstore.project_retired_claims(),
   memstore.skip_known_challenge(),
   memstore.write_memories(memstore.memories[], boolean),
   memstore.write_memory(memstore.memories, uuid, boolean),

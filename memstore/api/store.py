@@ -533,7 +533,10 @@ class Functions(ABC):
         By its words a turn considers at most 20 times as many claims as the pool has places, however many
         there are: those of its rarest words. Words are taken from the rarest on, each with all the claims
         that have it, while these together still have room; of the first word whose claims have not, the
-        newest that have. Every word of the turn counts in the score of each.
+        newest that have. Every word of the turn counts in the score of each. By its meaning it considers 320
+        besides: those of whose embeddings the fewest numbers have another sign than the turn's; of equals the
+        newest, then by id. What it considers, by words too, it compares in full, so scores are exact. The
+        places and shares of the pool are counted over the claims considered.
 
         Args:
             actor: any account.
@@ -1129,6 +1132,7 @@ class Functions(ABC):
             admitted_claims    what system recall reads are the live claims whose status is admitted
             claim_languages    the stored numbers of claims by language are theirs
             claim_words        the stored numbers of claims by lexeme are theirs
+            claim_signs        the stored signs of their embeddings are theirs
             guards             triggers and row-level security are on, constraints and indexes valid
 
         Returns:

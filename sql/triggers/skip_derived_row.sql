@@ -38,6 +38,12 @@ for each row
 when (memstore.is_restore())
 execute function memstore.skip_derived_row();
 
+create or replace trigger claim_signs_restored
+before insert on memstore.claim_signs
+for each row
+when (memstore.is_restore())
+execute function memstore.skip_derived_row();
+
 create or replace trigger open_challenges_restored
 before insert on memstore.open_challenges
 for each row

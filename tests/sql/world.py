@@ -83,8 +83,11 @@ def check(db: psycopg.Connection) -> dict[UUID, str]:
 
 
 def check_what_recall_reads(db: psycopg.Connection, statuses: dict[UUID, str]) -> None:
-    """What system recall reads, and the counts of its words, are what these statuses give."""
-    columns = "id, user_id, language, inserted_at, search_vector::text, tsvector_to_array(search_vector)"
+    """What system recall reads, the counts of its words and its signs are what these statuses give."""
+    columns = (
+        "id, user_id, language, inserted_at, search_vector::text, tsvector_to_array(search_vector),"
+        " embedding_model, embedding"
+    )
     live = rows(
         db, f"select {columns} from memstore.memories where bucket = 'system' and superseded_at is null"
     )
@@ -96,6 +99,14 @@ def check_what_recall_reads(db: psycopg.Connection, statuses: dict[UUID, str]) -
     assert dict(rows(db, "table memstore.claim_languages")) == Counter(row[2] for row in admitted)
     words = {(language, word): claims for language, word, claims in rows(db, "table memstore.claim_words")}
     assert words == Counter((row[2], word) for row in admitted for word in row[5])
+    signs = rows(
+        db, "select memory_id, user_id, inserted_at, embedding_model, signs::text from memstore.claim_signs"
+    )
+    assert sorted(signs) == sorted(
+        (row[0], row[1], row[3], row[6], "".join("01"[number > 0] for number in row[7]))
+        for row in admitted
+        if row[6]
+    )
 
 
 @dataclass

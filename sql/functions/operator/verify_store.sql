@@ -49,6 +49,7 @@ Invariants
   admitted_claims    what system recall reads are the live claims whose status is admitted
   claim_languages    the stored numbers of claims by language are theirs
   claim_words        the stored numbers of claims by lexeme are theirs
+  claim_signs        the stored signs of their embeddings are theirs
   guards             triggers and row-level security are on, constraints and indexes valid
 Returns
   of each invariant its name, the number of violations, and the id of one of them (of a guard its name)
@@ -329,6 +330,18 @@ begin
     where k.claims is distinct from a.claims
 
     union all
+    select 'claim_signs', coalesce(k.memory_id, a.id)::text
+    from memstore.claim_signs k
+    full join (
+      select m.id, m.user_id, m.inserted_at, m.embedding_model, memstore.sign_bits(m.embedding) as signs
+      from admitted a
+      join memstore.memories m on m.id = a.id
+      where m.embedding_model is not null
+    ) a on a.id = k.memory_id
+    where row(k.memory_id, k.user_id, k.inserted_at, k.embedding_model, k.signs)
+      is distinct from row(a.id, a.user_id, a.inserted_at, a.embedding_model, a.signs)
+
+    union all
     select 'guards', g.name
     from (
       select t.tgname::text, t.tgrelid, t.tgenabled = 'O' from pg_trigger t
@@ -339,7 +352,7 @@ begin
       union all
       select 'row-level security of ' || c.relname, c.oid, c.relrowsecurity
       from pg_class c
-      where c.relname in ('users', 'memories', 'memory_admissions', 'admitted_claims', 'claim_words')
+      where c.relname in ('users', 'memories', 'memory_admissions', 'admitted_claims', 'claim_words', 'claim_signs')
     ) g (name, relation, holds)
     join pg_class c on c.oid = g.relation and c.relnamespace = 'memstore'::regnamespace
     where not g.holds
@@ -351,7 +364,7 @@ begin
     'chain_targets', 'chain_times', 'chain_order', 'chain_loops', 'chain_borders', 'search_vectors', 'tombstones',
     'model_names', 'model_dimensions', 'record_targets', 'record_authors', 'record_slugs', 'refutations',
     'claim_statuses', 'open_challenges', 'challenge_limit', 'claim_counter', 'admitted_claims', 'claim_languages',
-    'claim_words', 'guards'
+    'claim_words', 'claim_signs', 'guards'
   ]) with ordinality i (name, position)
   left join broken b on b.invariant = i.name
   group by i.name, i.position

@@ -1,5 +1,5 @@
--- Updates what system recall reads (admitted_claims, and the counts of its lexemes and languages) after claims changed
--- their status or were superseded. The caller has updated the row of claim_counter, which serialises the calls.
+-- Updates what system recall reads (admitted_claims, the counts of its lexemes and languages, and
+-- claim_signs) after claims changed their status or embedding or were superseded. The caller has updated the row of claim_counter, which serialises the calls.
 --   ids: the claims that may have changed
 create or replace function memstore.refresh_admitted_claims(ids uuid[])
 returns void
@@ -83,6 +83,7 @@ begin
     where w.language = c.language
     and w.lexeme = c.lexeme;
   end if;
+  perform memstore.refresh_claim_signs(ids);
 end
 $$;
 

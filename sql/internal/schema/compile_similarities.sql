@@ -2,6 +2,7 @@
 -- model or number of dimensions are left out; the caller has trimmed the model's name. It uses pgvector where that is
 -- installed, in whichever schema, else plain SQL. It finds by itself that the extension was dropped; one that is
 -- installed later is used once the code is loaded again.
+-- IS TRUE keeps the index on the models out of it, which has every row of the store that has the model.
 create or replace function memstore.compile_similarities()
 returns void
 language plpgsql
@@ -32,7 +33,7 @@ begin
     )
   from memstore.memories m
   where m.id = any (similarities.ids)
-  and m.embedding_model = similarities.embedding_model
+  and (m.embedding_model = similarities.embedding_model) is true
   and cardinality(m.embedding) = cardinality(similarities.embedding);
 end
 $$;
@@ -42,7 +43,7 @@ $$;
     select m.id, 1 - (m.embedding::%2$I.vector operator(%2$I.<=>) (select similarities.embedding::%2$I.vector))
     from memstore.memories m
     where m.id = any (similarities.ids)
-    and m.embedding_model = similarities.embedding_model
+    and (m.embedding_model = similarities.embedding_model) is true
     and cardinality(m.embedding) = cardinality(similarities.embedding);
     return;
   end if;

@@ -60,6 +60,8 @@ CHANGES = {
     "propose": "select memstore.insert_memory(%(author)s, 'It builds.', 'system', slug => 'sys:b',"
     f" tier => 'glass', as_of => '2026-01-01', admission => 'candidate', evidence_refs => '{EVIDENCE_TEXT}',"
     " embedding => '{1,0}', embedding_model => %(model)s)",
+    "embed": "select memstore.set_embedding(%(author)s, %(claim)s, '{1,-1}', %(model)s)",
+    "unembed": "select memstore.set_embedding(%(author)s, %(claim)s, null, null)",
 }
 ERASURE = {
     "challenge_and_leave": "with c as materialized (select memstore.create_user() as id), d as materialized"
@@ -80,6 +82,8 @@ PLAIN = {
     "retire_and_admit": "with r as (update memstore.memories set superseded_by_id = %(other)s,"
     " superseded_at = clock_timestamp() where id = %(claim)s and id <> %(other)s returning id)"
     f" {ADMIT} select id, {ADMITTED} from r returning id",
+    "embed_some": "update memstore.memories set embedding = '{-1,1}', embedding_model = %(model)s"
+    f" where id = any ({SOME}) returning id",
     "delete_some": f"delete from memstore.memories where id = any ({SOME}) returning id",
     "insert_retired": "with c as (insert into memstore.memories (user_id, body, bucket, slug, tier, as_of,"
     " admission, evidence_refs, inserted_at, superseded_at, superseded_by_id)"
@@ -359,6 +363,28 @@ def test_a_statement_of_the_owner_and_a_correction_for_the_same_account(
     assert rows(db, "select memory_id from memstore.admitted_claims") == [(target,)]
 
 
+EMBED = "select memstore.set_embedding(%s, %s, '{1, -1}', 'model')"
+ADMISSION = "select memstore.record_admission(%s, %s, 'admitted', 'x')"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_an_admission_and_an_embedding(db: psycopg.Connection, connect: Connect, order: int) -> None:
+    """Whichever has the counter, the other one sees what it did."""
+    world = World(db)
+    claim = world.claim()
+    calls = (EMBED, world.account("author"), claim), (ADMISSION, world.account("steward"), claim)
+    holder, waiter = connect(), connect()
+    (first, *params), second = calls[::order]
+    with holder.transaction():
+        holder.execute(first.encode(), params)
+        late = Call(waiter, *second)
+        until(lambda: waiting(db, waiter))
+    late.join()
+    assert late.name_of_error is None
+    check(db)
+    assert rows(db, "select memory_id, signs::text from memstore.claim_signs") == [(claim, "10")]
+
+
 def test_many_claims_leave_recall_in_one_turn(db: psycopg.Connection) -> None:
     world = World(db)
     target, *claims = world.admitted(5)
@@ -367,7 +393,11 @@ def test_many_claims_leave_recall_in_one_turn(db: psycopg.Connection) -> None:
     db.execute(RETIRE, [target, claims])
     assert value(db, changes) == before + 1
     check(db)
-    # A pointer that moves, an embedding, and a memory of an account's own retire no claim.
+    # Nor do a pointer that moves, a superseded claim's embedding, and a memory of an account's own.
+    db.execute(
+        "update memstore.memories set embedding = '{1}', embedding_model = 'model' where id = any (%s)",
+        [claims],
+    )
     db.execute("update memstore.memories set updated_at = clock_timestamp()")
     mine, better = world.memory(), world.memory()
     db.execute(RETIRE, [better, [mine]])

@@ -50,7 +50,7 @@ def store(scratch: psycopg.Connection) -> Iterator[psycopg.Connection]:
     insert(db, named("1"), SECRET, id=named("a4"), bucket="learned")
     insert(db, named("2"), SECRET, id=named("b1"), embedding=[2, 1], embedding_model="model")
     for claim in ("c1", "c2", "c3", "c5"):
-        insert(db, steward, SECRET, id=named(claim), **SYSTEM)
+        insert(db, steward, SECRET, id=named(claim), embedding=[1, -1], embedding_model="model", **SYSTEM)
     for claim, verdict in (("c1", "admitted"), ("c2", "admitted"), ("c5", "rejected")):
         call(
             db,
@@ -147,13 +147,14 @@ CASES = {
     "admitted_claims": "update admitted_claims set user_id = {2}",
     "claim_languages": "update claim_languages set claims = claims + 1",
     "claim_words": "update claim_words set claims = claims + 1",
+    "claim_signs": "update claim_signs set signs = ~signs",
     "guards": "alter table memories disable trigger memories_count_insert",
 }
 
 # What cannot be broken alone.
 ALSO = {
     "single_rows": {"claim_counter_rules"},
-    "owners": {"live_memories", "admitted_claims"},
+    "owners": {"live_memories", "admitted_claims", "claim_signs"},
     "chain_times": {"live_memories", "candidates", "memories_rules"},
     "chain_loops": {"chain_order", "live_memories", "candidates"},
     "record_targets": {"live_memories", "claim_statuses"},
@@ -251,7 +252,25 @@ BESIDES = {
     ),
     "a lost verdict": (
         "delete from memory_admissions where role = 'admission' and memory_id = {c2}",
-        {"claim_statuses", "claim_counter", "admitted_claims", "claim_languages", "claim_words"},
+        {
+            "claim_statuses",
+            "claim_counter",
+            "admitted_claims",
+            "claim_languages",
+            "claim_words",
+            "claim_signs",
+        },
+    ),
+    "lost signs": ("delete from claim_signs", {"claim_signs"}),
+    "signs of an embedding that was replaced": (
+        "update memories set embedding = '{-1, 1}' where id = {c2}",
+        {"claim_signs"},
+    ),
+    "signs under another model": ("update claim_signs set embedding_model = 'other'", {"claim_signs"}),
+    "signs of another time": ("update claim_signs set inserted_at = now()", {"claim_signs"}),
+    "signs of a claim that is not admitted": (
+        "update claim_signs set memory_id = {c5}",
+        {"claim_signs"},
     ),
     "a record on a tombstone": (
         "update memory_admissions set memory_id = (select id from memories where promoted)"
