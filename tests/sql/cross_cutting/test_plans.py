@@ -189,10 +189,9 @@ def test_erasure(db: psycopg.Connection) -> None:
 
 
 @pytest.fixture(scope="module", params=["analyzed", "without statistics"])
-def lopsided(server: Server, request: pytest.FixtureRequest) -> Iterator[str]:
+def lopsided(server: Server, installed: str, request: pytest.FixtureRequest) -> Iterator[str]:
     """2,000 accounts of one memory each, and one of 5,000, half of them superseded."""
-    with empty_database(server) as conninfo:
-        schema.migrate(conninfo)
+    with empty_database(server, like=installed) as conninfo:
         with psycopg.connect(conninfo, autocommit=True) as db:
             rows(db, "select memstore.configure(maximum_live_memories => 100000)")
             rows(db, "alter table memstore.memories set (autovacuum_enabled = off)")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from itertools import cycle
-from threading import Barrier
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -17,6 +15,7 @@ from psycopg import IsolationLevel
 from psycopg.types.json import Jsonb
 
 from tests.databases import long_but
+from tests.sql.racing import Connect, Work, at_once
 from tests.sql.support import (
     SYSTEM,
     account_of,
@@ -30,39 +29,9 @@ from tests.sql.support import (
     value,
 )
 
-Connect = Callable[..., psycopg.Connection]
-Work = Callable[[psycopg.Connection], object]
-
 ISOLATIONS = [IsolationLevel.READ_COMMITTED, IsolationLevel.REPEATABLE_READ, IsolationLevel.SERIALIZABLE]
 # What a caller at these levels repeats the transaction for; a deadlock is none of it.
 SERIALIZATION_FAILURE = "40001"
-
-
-def at_once(connect: Connect, *work: Work, isolation: IsolationLevel | None = None) -> list[Any]:
-    """Run each in a connection and thread of its own, all started together: results, or errors' names.
-
-    An error without a constraint's name is named by its SQLSTATE.
-    """
-    barrier = Barrier(len(work))
-
-    def run(job: tuple[Work, psycopg.Connection]) -> object:
-        function, connection = job
-        if isolation:
-            level = isolation.name.lower().replace("_", " ")
-            connection.execute(f"set default_transaction_isolation = '{level}'".encode())
-        barrier.wait()
-        try:
-            return function(connection)
-        except psycopg.Error as error:
-            return error.diag.constraint_name or error.diag.sqlstate
-
-    connections = [connect() for _ in work]
-    try:
-        with ThreadPoolExecutor(len(work)) as pool:
-            return list(pool.map(run, zip(work, connections, strict=True)))
-    finally:
-        for connection in connections:
-            connection.close()
 
 
 def hammer(

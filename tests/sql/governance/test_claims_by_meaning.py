@@ -14,13 +14,12 @@ from psycopg.types.json import Jsonb
 
 from memstore import schema
 from tests.databases import empty_database
-
-from ..support import EVIDENCE, SYSTEM, account_of, rows, steward_of, value
-from . import model
-from .support import World, at, check
+from tests.sql import model
+from tests.sql.support import EVIDENCE, SYSTEM, account_of, rows, steward_of, value
+from tests.sql.world import World, at, check
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
 
 NEAREST = 320
 WIDTH = 24

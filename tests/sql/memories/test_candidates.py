@@ -10,7 +10,8 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from .support import (
+from tests.sql.racing import at_once
+from tests.sql.support import (
     EVIDENCE,
     SYSTEM,
     account_of,
@@ -24,7 +25,6 @@ from .support import (
     supersede,
     value,
 )
-from .test_races import at_once
 
 Counts = dict[str, list[int]]
 
