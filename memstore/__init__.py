@@ -81,13 +81,12 @@ __all__ = [
     "Violation",
 ]
 
-# Each imports only what is before it.
-_MODULES = ("models", "errors", "embedders", "store", "aio")
+_MODULES = ("models", "errors", "embedder", "store", "aio", "embedders")
 
-if not TYPE_CHECKING:  # a type checker would take any name for one that is here
+if not TYPE_CHECKING:  # with `__getattr__`, a type checker would accept any name
 
     def __getattr__(name: str) -> object:
-        """Imports a name of this package when it is first used: psycopg takes a while to load."""
+        """Imports a name when it is first used: psycopg takes a while to load."""
         if name in _MODULES:
             return import_module(f"memstore.{name}")
         if name in __all__:

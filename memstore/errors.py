@@ -1,6 +1,6 @@
 """What the store refuses, and how a refusal by the database becomes an exception here.
 
-A refusal is told apart by its name, which travels as the constraint's name in PostgreSQL's diagnostics. No
+A refusal is recognised by its name, which it has as the constraint's name in PostgreSQL's diagnostics. No
 exception of this module carries the text of a memory, nor the driver's exception, which may show the row.
 """
 
@@ -14,7 +14,7 @@ from memstore.models import Violation
 
 
 class MemstoreError(Exception):
-    """The store refused, or failed; its subclasses are what a caller may want to tell apart.
+    """The store refused, or failed; the subclasses are the outcomes that a caller may handle.
 
     Attributes:
         name: The refusal's name: of a broken rule, or of an outcome such as `quota_reached`.
@@ -108,14 +108,14 @@ class SchemaOutdated(MemstoreError):
 
 
 class MigrationRefused(MemstoreError):
-    """What is installed, or the way to the database, doesn't fit what is being installed."""
+    """The database, or the connection to it, isn't one that this package can migrate."""
 
 
 class StoreUnavailable(MemstoreError):
     """The store can't be reached."""
 
 
-# The database's refusals, as its view `memstore.refusals` lists them. The words come with a refusal.
+# The database's refusals, as its view `memstore.refusals` lists them; each comes with its message.
 REFUSALS: Final[dict[str, type[MemstoreError]]] = {
     "actor_unknown": ActorUnknown,
     "argument_invalid": InvalidValue,
@@ -134,12 +134,13 @@ REFUSALS: Final[dict[str, type[MemstoreError]]] = {
     "steward_required": StewardRequired,
 }
 
-# Constraints that only a race or plain SQL runs into, with words better than PostgreSQL's. Check constraints
-# aren't among them: each states its rule itself.
+# Constraints that only a race or plain SQL violates, with clearer messages than PostgreSQL's. Check
+# constraints aren't among them: their violations come with the rule as the message.
 CONSTRAINTS: Final[dict[str, tuple[type[MemstoreError], str]]] = {
     "admitted_claims_pkey": (MemstoreError, "The claim is among the admitted ones already."),
     "claim_counter_pkey": (InvalidValue, "There is one counter of claims."),
     "claim_languages_pkey": (MemstoreError, "The language's claims are counted already."),
+    "claim_signs_pkey": (MemstoreError, "The claim's signs are there already."),
     "claim_statuses_pkey": (MemstoreError, "The claim has a status already."),
     "claim_words_pkey": (MemstoreError, "The word's claims are counted already."),
     "deployment_pkey": (MemstoreError, "The migration is recorded already."),
@@ -221,13 +222,13 @@ def translate(error: psycopg.Error | UnicodeError) -> MemstoreError | psycopg.Er
 
 
 def schema_outdated(message: str, sqlstate: str | None = None) -> SchemaOutdated:
-    """Makes the refusal to work on a schema that this client doesn't fit."""
+    """Makes the refusal of a schema that isn't compatible with this client."""
     hint = "Run memstore migrate; where the schema is newer than this client, install a newer pg-memstore."
     return SchemaOutdated(message, name=SCHEMA_OUTDATED, sqlstate=sqlstate, hint=hint)
 
 
 def _violations(detail: str | None) -> tuple[Violation, ...]:
-    """Reads the broken rules; a detail of PostgreSQL's own, which may show the row, has none."""
+    """Reads the broken rules; PostgreSQL's own details, which may show the row, aren't read."""
     try:
         rules = json.loads(detail or "[]")
         return tuple(Violation(rule["name"], rule["field"], rule["message"]) for rule in rules)

@@ -12,11 +12,11 @@ from uuid import UUID
 
 
 class _Redacted:
-    """A `repr` that leaves out what is absent, and says of what is private only how long it is."""
+    """A `repr` without fields that are None, and with the length alone of private ones."""
 
     __slots__ = ()
     _private: ClassVar[dict[str, str]]
-    """The unit of its length, by field."""
+    """The private fields, with the unit of their length."""
 
     def __repr__(self) -> str:
         shown = []
@@ -42,8 +42,7 @@ class Evidence(TypedDict):
     digest: str
 
 
-# The private fields are declared with `repr=False` besides, so that the `repr` that a dataclass derived from
-# one of these generates for itself leaves them out too.
+# Private fields have `repr=False` too: a derived dataclass generates a `repr` of its own.
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -57,8 +56,8 @@ class Memory(_Redacted):
         user_id: The account that it belongs to.
         bucket: `user`, `learned` or `system`.
         body: The text, fixed for the row's life.
-        source_ref: Which work taught it.
-        language: The text search configuration that its words are read by.
+        source_ref: The work that taught it.
+        language: The text search configuration that parses it.
         embedding_model: The model of its embedding; None where it has none.
         slug: Of a system memory: its name, `sys:` and something behind it.
         entity: Of a system memory: what it is about.
@@ -104,13 +103,13 @@ class Memory(_Redacted):
 
 @dataclass(frozen=True, slots=True)
 class RankedMemory:
-    """A memory and what it scored against one turn.
+    """A memory and its scores for one query.
 
     Attributes:
         memory: The memory.
         score: What it is ranked by, 0 to 1.
-        lexical_score: The share of the turn's words that it covers, 0 to 1.
-        semantic_score: The cosine similarity to the turn; None where the two can't be compared.
+        lexical_score: The share of the query's lexemes that it covers, 0 to 1.
+        semantic_score: The cosine similarity to the query's embedding; None where the two can't be compared.
         eligible: Whether recall may attach it.
     """
 
@@ -123,17 +122,17 @@ class RankedMemory:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Recall(_Redacted):
-    """What one turn is told.
+    """What to tell a model before one turn of a conversation.
 
     Attributes:
         memories: The account's own memories to attach, best first.
         dropped: How many eligible ones the bounds left out.
-        unembedded: How many candidates have no embedding that the turn's could be compared with.
-        backend: What ranked them: `lexical`, `hybrid`, `none` for a blank turn, or `unavailable` where the
+        unembedded: How many candidates have no embedding that the query's could be compared with.
+        backend: What ranked them: `lexical`, `hybrid`, `none` for a blank query, or `unavailable` where the
             store couldn't be reached.
-        note: The text to put before the model, one line a memory; None where there is nothing to say.
-        claims: The memories of the system bucket to attach, whoever wrote them, all of the status `admitted`;
-            empty unless the operator turned `system_recall_enabled` on.
+        note: The text for the model, one line a memory; None where there is nothing to say.
+        claims: The claims to attach, of any account, all of the status `admitted`; empty unless the operator
+            turned `system_recall_enabled` on.
     """
 
     _private: ClassVar[dict[str, str]] = {"note": "characters"}
@@ -148,7 +147,7 @@ class Recall(_Redacted):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class AdmissionRecord(_Redacted):
-    """One record on a claim, as the SQL type `memstore.admission_record`. Times are in UTC.
+    """One record about a claim, as the SQL type `memstore.admission_record`. Times are in UTC.
 
     Attributes:
         id: The record's id; of a challenge, what a refutation names.
@@ -161,8 +160,8 @@ class AdmissionRecord(_Redacted):
         evidence_refs: Of a challenge: its evidence; None where it has none.
         slug: What it is about, by name: `adm:`, `chl:` or `ref:`, and an id.
         inserted_at: When it was written.
-        effect: Of a challenge, what it does to its claim: `in_effect` (it suspends the claim), `queued` behind
-            other challenges of its author, `not_admitted` (only an admitted claim can be suspended),
+        effect: What a challenge does to its claim: `in_effect` (it suspends the claim), `queued` behind other
+            challenges of its author, `not_admitted` (only an admitted claim can be suspended),
             `without_evidence` or `refuted`.
     """
 
@@ -178,7 +177,7 @@ class AdmissionRecord(_Redacted):
     evidence_refs: tuple[Evidence, ...] | None = field(repr=False, hash=False)
     slug: str
     inserted_at: datetime
-    effect: str | None
+    effect: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +229,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """What always holds of the store's data, and whether it does.
+    """A property that the store's data always has, and whether it holds.
 
     Attributes:
         invariant: Its name; the header of `verify_store` in `sql/functions` says what each means.
@@ -249,9 +248,9 @@ class Statistic:
 
     Attributes:
         name: What it counts or measures, with the unit where it has one, as in `table_bytes`.
-        labels: Of what, as Prometheus has labels, such as `{"bucket": "user", "state": "live"}`.
+        labels: What it is about, in the manner of Prometheus: `{"bucket": "user", "state": "live"}`.
         value: The figure.
-        exact: Whether it was counted or measured; otherwise it is an estimate.
+        exact: Whether it was counted or measured, and not estimated.
     """
 
     name: str
@@ -269,18 +268,18 @@ class Document(dict[str, object]):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the operator decides for the whole store.
+    """The store's settings, which the operator changes.
 
     Attributes:
         maximum_live_memories: The ceiling of live memories that a new account gets.
-        maximum_attached: How many memories one recall attaches, unless the call says otherwise.
-        maximum_attached_characters: How many characters of bodies, likewise.
+        maximum_attached: How many memories one recall attaches at most, unless the call says otherwise.
+        maximum_attached_characters: How many characters of bodies at most, likewise.
         lexical_floor: A learned memory is eligible with a lexical score above this, 0 to 1.
         semantic_floor: A learned memory is eligible with a semantic score above this, 0 to 1.
-        previous_share: By how much a word of the memory before, of the same source, counts, 0 to 1.
-        next_share: By how much a word of the memory after counts, 0 to 1.
+        previous_share: The weight of a lexeme of the previous memory of the same source, 0 to 1.
+        next_share: The weight of a lexeme of the next one, 0 to 1.
         system_recall_enabled: Whether recall reads the system bucket.
-        maximum_system_pool: How many claims are ranked for one turn.
+        maximum_system_pool: How many claims are ranked for one query at most.
     """
 
     maximum_live_memories: int

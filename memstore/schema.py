@@ -1,8 +1,8 @@
-"""Where the SQL is, and how it gets into a database.
+"""Where the SQL is, and how it is installed.
 
-The three ways to install (``memstore migrate``, yoyo, ``psql -f sql/install.sql``) give the same database;
-each adopts what the others did. :func:`migrate` is the first of them, :func:`load_code` is what yoyo's
-post-apply hook calls.
+The three ways to install (`memstore migrate`, yoyo, `psql -f sql/install.sql`) give the same database, and
+each goes on where another has been used. `migrate` is the first of them; yoyo's post-apply hook calls
+`load_code`.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ from psycopg.conninfo import conninfo_to_dict
 
 from memstore.errors import CONNECTION_POOLED, MigrationRefused
 
-# yoyo is imported where it is needed: it takes a while to load.
+# Imported in functions alone: yoyo takes a while to load.
 if TYPE_CHECKING:
     from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
 
 __all__ = ["checksums", "load_code", "migrate", "migrations_dir", "sql_dir"]
 
-# Also in sql/install.sql: whoever migrates waits for whoever does.
+# Also in sql/install.sql: the advisory lock that serialises migrations of a database.
 _LOCK = 7310603183541
 
-# Also in sql/install.sql: what the names in sql/ mean, and how the rules read that are compiled from checks.
-_PINNED = {
+# Also in sql/install.sql: how the names in sql/ resolve, and how PostgreSQL prints the checks that rules are
+# compiled from.
+_SETTINGS = {
     "search_path": "pg_catalog, pg_temp",
     "standard_conforming_strings": "on",
     "datestyle": "ISO",
@@ -37,15 +38,14 @@ _PINNED = {
     "quote_all_identifiers": "off",
     "check_function_bodies": "off",  # a function may call one that loads later
 }
-_PIN = "select pg_catalog.current_setting(%s), pg_catalog.set_config(%s, %s, true)"
+_SET = "select pg_catalog.current_setting(%s), pg_catalog.set_config(%s, %s, true)"
 
-# What a role or a database may have set for its applications: here a connection waits for another one, and a
-# migration of a large store takes its time.
-_PATIENT = (
+# Timeouts that a role or a database may have: one connection is idle while the other migrates, which takes
+# long in a large store.
+_NO_TIMEOUTS = (
     "select pg_catalog.set_config(s.name, '0', false)"
     " from pg_catalog.unnest(array['idle_session_timeout', 'idle_in_transaction_session_timeout',"
-    # PostgreSQL 17 brought this one.
-    " 'transaction_timeout']) s (name)"
+    " 'transaction_timeout']) s (name)"  # this one exists since PostgreSQL 17
     " where pg_catalog.current_setting(s.name, true) is not null"
 )
 
@@ -97,34 +97,34 @@ def _migration_checksums() -> dict[str, str]:
 
 
 def checksums() -> dict[str, str]:
-    """What this package installs, by name, as ``memstore.deployment`` has it; the code layer's is ``sql``."""
+    """The checksums of what this package installs, as in `memstore.deployment`; the code layer is `sql`."""
     return {**_migration_checksums(), "sql": _code_checksum()}
 
 
 def load_code(connection: _Connection) -> None:
-    """Load ``sql/`` and record what is installed, in the connection's current transaction.
+    """Load `sql/` and record what is installed, in the connection's current transaction.
 
     Args:
         connection: a DB-API connection of the schema's owner.
 
     Raises:
-        psycopg.Error: with the constraint name ``migration_changed`` where a migration's file is not the one
-            that was applied, ``deployment_newer`` where the database is ahead of this package.
+        psycopg.Error: with the constraint name `migration_changed` where a migration's file is not the one
+            that was applied, `deployment_newer` where the database is ahead of this package.
     """
     with closing(connection.cursor()) as cursor:
         before = {}
-        for setting, value in _PINNED.items():
-            cursor.execute(_PIN, (setting, setting, value))
+        for setting, value in _SETTINGS.items():
+            cursor.execute(_SET, (setting, setting, value))
             before[setting] = cursor.fetchone()[0]
         for name in _code_files():
-            # Without parameters, so that a % in the text is only a %.
+            # Without parameters: psycopg would read a % in the file as a placeholder.
             cursor.execute((sql_dir() / name).read_text(encoding="utf-8"))
         migrations = checksums()
         code = migrations.pop("sql")
         record = "select memstore.record_deployment(%s, %s::jsonb)"
         cursor.execute(record, (code, json.dumps(migrations)))
         for setting, value in before.items():
-            cursor.execute(_PIN, (setting, setting, value))
+            cursor.execute(_SET, (setting, setting, value))
 
 
 def read_migrations() -> Any:
@@ -139,11 +139,11 @@ def _backend(conninfo: str) -> PostgresqlPsycopgBackend:
     from yoyo.connections import DatabaseURI
 
     class Backend(PostgresqlPsycopgBackend):  # type: ignore[misc]
-        """Also of the copies that yoyo makes of it, one for each migration."""
+        """A class, since yoyo copies the backend, with a new connection, for each migration."""
 
         def init_connection(self, connection: Any) -> None:
             super().init_connection(connection)
-            connection.execute(_PATIENT)
+            connection.execute(_NO_TIMEOUTS)
 
     parameters = {**conninfo_to_dict(conninfo), "schema": "memstore", "client_encoding": "utf8"}
     database = parameters.pop("dbname", None)
@@ -155,7 +155,7 @@ def _backend(conninfo: str) -> PostgresqlPsycopgBackend:
 def migrate(conninfo: str) -> list[str]:
     """Bring a database to this version: the migrations that it lacks, then the code layer.
 
-    Safe to repeat, to run many times at once, and to run again after it was killed at any point.
+    Safe to repeat, to run concurrently, and to run again after it was killed at any point.
 
     Args:
         conninfo: a libpq URL or connection string of the role that owns, or will own, the schema.
@@ -164,7 +164,7 @@ def migrate(conninfo: str) -> list[str]:
         The names of the migrations that were applied.
 
     Raises:
-        MigrationRefused: ``connection_pooled``: the connection isn't to PostgreSQL itself.
+        MigrationRefused: `connection_pooled`: the connection leads to a pooler.
         psycopg.Error: the server's refusal.
     """
     with _connect(conninfo) as guard, _connect(conninfo) as connection, _backend(conninfo) as backend:
@@ -172,7 +172,7 @@ def migrate(conninfo: str) -> list[str]:
         guard.execute("create schema if not exists memstore")
         lock = (sql_dir() / "lock.sql").read_bytes()
         guard.execute(lock + b"delete from memstore.yoyo_lock where pid = 0")
-        # Whoever is killed leaves no lock behind: its row is never committed.
+        # yoyo's lock is this uncommitted row, so that a killed process leaves none behind.
         with guard.transaction(force_rollback=True):
             guard.execute(lock)
             connection.execute((sql_dir() / "yoyo.sql").read_bytes())
@@ -189,7 +189,7 @@ def migrate(conninfo: str) -> list[str]:
 
 def _connect(conninfo: str) -> psycopg.Connection:
     connection = psycopg.connect(conninfo, autocommit=True, client_encoding="utf8")
-    # A pooler, which answers with a process id of its own, may hand the lock and the settings to others.
+    # A pooler reports another backend PID. It may give the session, with its lock and settings, to others.
     if connection.execute("select pg_backend_pid()").fetchone() != (connection.info.backend_pid,):
         connection.close()
         raise MigrationRefused(
@@ -199,5 +199,5 @@ def _connect(conninfo: str) -> psycopg.Connection:
         )
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
     connection.execute("set client_min_messages = warning; set search_path = pg_catalog, pg_temp")
-    connection.execute(_PATIENT)
+    connection.execute(_NO_TIMEOUTS)
     return connection

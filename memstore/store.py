@@ -1,11 +1,9 @@
 """The store, for synchronous code."""
 
-import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
-from typing import Final, ParamSpec, Protocol, Self, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Protocol, Self, TypeVar
 
 import psycopg
 from psycopg import Connection, Cursor
@@ -16,19 +14,11 @@ from psycopg_pool import ConnectionPool
 from memstore import compatibility, wire
 from memstore.api import calls
 from memstore.api.store import Functions
-from memstore.embedders import Embedder
-from memstore.errors import InvalidValue, MemstoreError, StoreUnavailable, translate
+from memstore.embedder import Embedder
+from memstore.errors import InvalidValue, StoreUnavailable, translate
 from memstore.wire import Call
 
-P = ParamSpec("P")
 T = TypeVar("T")
-F = TypeVar("F", bound=Callable[..., object])
-
-_logger: Final = logging.getLogger("memstore")
-
-# Connections whose schema was looked at: an application may make a store for each of a pool's transactions.
-# The connections whose schema fits, and whether they lead to the server itself.
-_fitting: WeakKeyDictionary[Connection[object], bool] = WeakKeyDictionary()
 
 
 class Pool(Protocol):
@@ -51,14 +41,14 @@ class Store(Functions):
     - A connection string or URL: likewise, on a small pool of the store's own, which opens with the first
       call and closes with the store.
 
-    The first call looks whether the schema fits, and raises `SchemaOutdated` where it doesn't. Threads can
-    share a store as far as they can share its source.
+    The first call checks that the schema is compatible, and raises `SchemaOutdated` where it isn't. Threads
+    can share a store as far as they can share its source.
 
-    A store with an embedder has it embed what is written and what is recalled for, once a call, unless the
-    caller gives an embedding. No call fails for that: where the embedder fails or takes too long, and where
-    the database refuses its embedding, a warning is logged, the memory is written without an embedding, and
-    the turn is ranked by its words. `memstore.embedders.fill` makes up for it. So that a refusal leaves the
-    caller's transaction as it was, a write in one, with an embedding of the embedder's, has a savepoint.
+    A store with an embedder has it embed the bodies and queries of calls, once a call, unless the caller
+    gives an embedding. No call fails for that: where the embedder fails or takes too long, or the database
+    refuses its embedding, a warning is logged, a memory is written without an embedding, and recall ranks by
+    words alone. `memstore.embedders.fill` embeds such memories later. In the caller's transaction, a write
+    with the embedder's embedding has a savepoint, so that a refusal of it doesn't abort the transaction.
     """
 
     def __init__(
@@ -75,11 +65,11 @@ class Store(Functions):
             source: A connection, a pool, or a connection string.
             timeout: With a connection string: how many seconds to wait for a connection. A `connect_timeout`
                 in the string takes precedence while one is being made.
-            embedder: What embeds memories and turns.
-            prepare: Whether psycopg may prepare the statements of calls, as often as the connection's
-                `prepare_threshold` says. Left out: where there is no pooler before the server. True is for a
-                pooler that follows prepared statements, as PgBouncer does from 1.21 on. Where one doesn't, a
-                name can stand for what another client has prepared.
+            embedder: What embeds bodies and queries.
+            prepare: Whether psycopg may prepare the statements of calls, by the connection's
+                `prepare_threshold`. Left out: unless there is a pooler before the server. True is for a
+                pooler that supports prepared statements, as PgBouncer does from 1.21 on; with any other, a
+                name may stand for another client's statement.
 
         Raises:
             ValueError: libpq can't read the connection string.
@@ -133,28 +123,29 @@ class Store(Functions):
         try:
             embedded = call.with_embeddings(model, self._embedder.within_limit(texts))
         except Exception as error:
-            without_embedding(call, model, error)
-        if embedded is None:  # sent out here: the context of a refusal would show the embedder's exception
+            call.log_unembedded(model, error)
+        # Outside the `except` block: a refusal's context would show the embedder's exception.
+        if embedded is None:
             return self._send(call)
-        if call.embeds == "query":  # a turn isn't refused for its embedding
+        if call.embeds == "query":  # the database refuses no query for its embedding
             return self._send(embedded)
         try:
-            return self._send(embedded, undo=True)
+            return self._send(embedded, savepoint=True)
         except InvalidValue as refusal:
             refused = refusal
-        # Where that wasn't for the embedding, the caller gets the refusal of what he gave himself.
+        # Where the embedding wasn't the reason, this raises the refusal of what the caller gave.
         answer = self._send(call)
-        without_embedding(call, model, refused)
+        call.log_unembedded(model, refused)
         return answer
 
-    def _send(self, call: Call[T], undo: bool = False) -> T:
+    def _send(self, call: Call[T], savepoint: bool = False) -> T:
         earlier = True
         try:
-            self._finish_earlier()
+            self._sync_pipeline()
             earlier = False
             if not self._schema_checked:
                 self._check_schema()
-            with self._connection() as connection, _undone(connection) if undo else nullcontext():
+            with self._connection() as connection, _savepoint(connection) if savepoint else nullcontext():
                 return _fetch(connection, call, self._prepare)
         except (psycopg.Error, UnicodeError) as error:
             refusal = translate(error)
@@ -169,20 +160,20 @@ class Store(Functions):
             return nullcontext(self._source)
         return self._source.connection()
 
-    def _finish_earlier(self) -> None:
-        """Lets the statements that the caller's pipeline has under way fail, if they do, as what they are."""
+    def _sync_pipeline(self) -> None:
+        """Raises what earlier statements of the caller's pipeline failed with, untranslated."""
         source = self._source
         if isinstance(source, Connection) and not source.closed and source.info.pipeline_status:
-            with source.pipeline():  # the start of a pipeline inside another synchronises
+            with source.pipeline():  # entering a nested pipeline syncs the outer one
                 pass
 
     def _check_schema(self) -> None:
-        """Sees whether the schema fits: once, and again when the store was out of reach meanwhile."""
+        """Checks that the schema is compatible: with the first call, and again after an outage."""
         if self._own is None:
             with self._connection() as connection:
                 direct = _require_schema(connection)
         else:
-            # Not through the pool, which retries until the time is up and then can't tell why.
+            # Not through the pool, which retries until its timeout and then doesn't tell the reason.
             with psycopg.connect(self._url, autocommit=True) as connection:
                 direct = _require_schema(connection)
             self._own.open()
@@ -192,15 +183,9 @@ class Store(Functions):
         self._schema_checked = True
 
 
-def without_embedding(call: Call[T], model: str, error: Exception) -> None:
-    """Logs why a call goes without an embedding, by the error's name alone: its words may be a text's."""
-    reason = error.name if isinstance(error, MemstoreError) else type(error).__name__
-    _logger.warning("%s goes without an embedding by %s: %s", call.function, model, reason)
-
-
 @contextmanager
-def _undone(connection: Connection[object]) -> Iterator[None]:
-    """Leaves a transaction as it was before the statement that failed in it."""
+def _savepoint(connection: Connection[object]) -> Iterator[None]:
+    """Undoes a failed statement alone: in an open transaction by a savepoint, else with its transaction."""
     status = connection.info.transaction_status
     with connection.transaction() if status == TransactionStatus.INTRANS else nullcontext():
         try:
@@ -212,7 +197,7 @@ def _undone(connection: Connection[object]) -> Iterator[None]:
 
 
 def _fetch(connection: Connection[object], call: Call[T], prepare: bool | None = False) -> T:
-    # A cursor of our own making, whatever the connection's cursor and row factories make.
+    # Not `connection.cursor()`: the application may have set its cursor and row factories.
     with Cursor(connection, row_factory=tuple_row) as cursor:
         wire.use_text_adapters(cursor)
         cursor.execute(call.statement, call.parameters, prepare=prepare)
@@ -220,10 +205,11 @@ def _fetch(connection: Connection[object], call: Call[T], prepare: bool | None =
 
 
 def _require_schema(connection: Connection[object]) -> bool:
-    if connection not in _fitting:
+    """Returns whether the connection leads to the server itself, not to a pooler."""
+    direct = compatibility.DIRECT.get(connection)
+    if direct is None:
         version = None
-        if process := _fetch(connection, compatibility.INSTALLED):
+        if backend := _fetch(connection, compatibility.INSTALLED):
             version = _fetch(connection, calls.schema_version())
-        compatibility.require_version(version)
-        _fitting[connection] = process == connection.info.backend_pid
-    return _fitting[connection]
+        direct = compatibility.require_version(connection, version, backend)
+    return direct

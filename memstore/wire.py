@@ -1,6 +1,6 @@
-"""What travels between a store and the database: a call's values, written down, and its answer, read back.
+"""Calls as SQL: their arguments written as text, and their answers read from JSON.
 
-Values travel as text with an explicit cast, and answers as one JSON document a row, so that no row factory,
+Arguments are sent with explicit casts, and answers come as one JSON document a row, so that no row factory,
 type adapter or setting of the caller's connection changes what is sent or read.
 """
 
@@ -27,6 +27,7 @@ from memstore.errors import (
     VALUE_MALFORMED,
     InvalidMemory,
     InvalidValue,
+    MemstoreError,
     StoreUnavailable,
 )
 from memstore.models import Document, Memory, Recall
@@ -72,37 +73,42 @@ class Call(Generic[T]):
         _logger.warning("%s found nothing. %s", self.function, error)
         return self.otherwise
 
+    def log_unembedded(self, model: str, error: Exception) -> None:
+        """Logs that the call goes without an embedding; not the error's message, which may quote a text."""
+        reason = error.name if isinstance(error, MemstoreError) else type(error).__name__
+        _logger.warning("%s goes without an embedding by %s: %s", self.function, model, reason)
+
     def texts(self) -> list[str]:
-        """Lists what there is to embed: the texts for which the caller gave no embedding."""
-        return [text for _, text in self._open()[1]]
+        """Lists the texts to embed: those for which the caller gave no embedding."""
+        return [text for _, text in self._unembedded()[1]]
 
     def with_embeddings(self, model: str, vectors: Iterable[Iterable[float]]) -> "Call[T]":
         """Makes the call that has embeddings of its `texts`, in their order.
 
         Raises:
-            MemstoreError, TypeError, ValueError: It can't be made.
+            MemstoreError, TypeError, ValueError: The embeddings can't be sent, or aren't as many.
         """
-        whole, gaps = self._open()
-        for (item, _), vector in zip(gaps, vectors, strict=True):
+        given, unembedded = self._unembedded()
+        for (item, _), vector in zip(unembedded, vectors, strict=True):
             item |= {"embedding": vector, "embedding_model": model}
         if self.embeds == "memories":
-            changed = {"memories": _json("memories", whole)}
+            changed = {"memories": _json("memories", given)}
         else:
             changed = {
-                "embedding": _vector("embedding", whole["embedding"]),
-                "embedding_model": _text("embedding_model", whole["embedding_model"]),
+                "embedding": _vector("embedding", given["embedding"]),
+                "embedding_model": _text("embedding_model", given["embedding_model"]),
             }
         return replace(self, parameters={**self.parameters, **changed})
 
-    def _open(self) -> tuple[Any, list[tuple[dict[str, Any], str]]]:
-        """Reads the items of the call, and which of them have a text and no embedding."""
+    def _unembedded(self) -> tuple[Any, list[tuple[dict[str, Any], str]]]:
+        """Gives a copy of what the call has, and the parts of it that have a text and no embedding."""
         if self.embeds == "memories":
-            whole = json.loads(self.parameters["memories"] or "null")
-            items = whole if isinstance(whole, list) else []
+            given = json.loads(self.parameters["memories"] or "null")
+            items = given if isinstance(given, list) else []
         else:
-            whole = dict(self.parameters)
-            items = [whole]
-        return whole, [
+            given = dict(self.parameters)
+            items = [given]
+        return given, [
             (item, text)
             for item in items
             if isinstance(item, dict)
@@ -122,7 +128,7 @@ class Function(Generic[T]):
         name: Its name.
         read: Makes the result of the rows' documents.
         arguments: The SQL types of its arguments, by name.
-        embeds: As of a call.
+        embeds: As in `Call`.
     """
 
     name: str
@@ -134,7 +140,7 @@ class Function(Generic[T]):
         """Makes a call.
 
         Args:
-            values: The values, by argument; None is sent as NULL, and what is missing isn't sent.
+            values: The values, by argument; None is sent as NULL, and an argument that is missing isn't sent.
 
         Raises:
             InvalidValue: A value can't be sent.
@@ -160,11 +166,11 @@ def _statement(function: str, arguments: tuple[tuple[str, str], ...]) -> bytes:
 
 
 def connection_string(source: str, timeout: float) -> str:
-    """Bounds how long making a connection may take.
+    """Adds a timeout for connecting to a connection string.
 
     Args:
         source: A connection string or URL.
-        timeout: Seconds; a `connect_timeout` in the string goes before it.
+        timeout: Seconds; a `connect_timeout` in the string takes precedence.
 
     Returns:
         A connection string.
@@ -181,16 +187,15 @@ def connection_string(source: str, timeout: float) -> str:
 
 
 def use_text_adapters(cursor: AdaptContext) -> None:
-    """Gives a cursor psycopg's own adapters for text, whatever the connection has instead."""
+    """Gives a cursor psycopg's own adapters for text: the application may have changed the connection's."""
     cursor.adapters.register_dumper(str, StrDumperUnknown)
     cursor.adapters.register_loader("text", TextLoader)
 
 
-# Writing values down. This refuses what can't be sent at all; whether a value is a good one is the database's
-# to say.
+# Writing arguments. Only what can't be sent is refused here: the rules of values are the database's.
 
 _OF_A_MEMORY: Final = {each.name for each in fields(Memory)} | {"embedding", "memory", "memories"}
-# `json` escapes NUL; behind an even number of backslashes the same letters are only text.
+# The escape of NUL; after an odd number of backslashes the same characters are text.
 _ESCAPED_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
 
@@ -209,7 +214,7 @@ def _encodable(name: str, text: str, *, nul: bool) -> str:
         problem = "holds a NUL character" if nul else None
     except UnicodeEncodeError:
         problem = "holds a lone surrogate"
-    # Raised out here: the codec's exception has the text.
+    # Outside the `except` block: the codec's exception, as the context, would hold the text.
     if problem:
         raise _unsendable(name, f"{problem}, which PostgreSQL can't store", TEXT_NOT_STORABLE)
     return text
@@ -218,7 +223,7 @@ def _encodable(name: str, text: str, *, nul: bool) -> str:
 def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise _wrong_type(name, "a str", value)
-    text = str.__str__(value)  # of a str enumeration its value
+    text = str.__str__(value)  # the value of a str enumeration
     return _encodable(name, text, nul="\0" in text)
 
 
@@ -253,7 +258,7 @@ def _number(name: str, value: object) -> str:
         raise _wrong_type(name, "a number", value)
     try:
         return str(float(value))
-    except (TypeError, ValueError, OverflowError):  # such as of an array
+    except (TypeError, ValueError, OverflowError):  # such as for an array
         pass
     raise _unsendable(name, "is no number that a float holds")
 
@@ -261,7 +266,7 @@ def _number(name: str, value: object) -> str:
 def _date(name: str, value: object) -> str:
     if not isinstance(value, date):
         raise _wrong_type(name, "a date", value)
-    return date.isoformat(value)  # of a datetime its date
+    return date.isoformat(value)  # the date of a datetime
 
 
 def _moment(name: str, value: object) -> str:
@@ -273,11 +278,11 @@ def _moment(name: str, value: object) -> str:
 
 
 def _vector(name: str, value: object) -> str:
-    # Of bytes the items are numbers, but not those that were meant.
+    # Iterating over bytes gives numbers too.
     if not isinstance(value, Iterable) or isinstance(value, bytes | bytearray | Mapping | Set):
         raise _wrong_type(name, "numbers", value)
     try:
-        # As a real holds it: what is too large becomes infinite, which the database refuses by name.
+        # In single precision, as real[]: a larger number becomes infinite, which a rule refuses by name.
         return f"{{{','.join(map(repr, array('f', iter(value))))}}}"
     except (TypeError, ValueError, OverflowError):
         pass
@@ -287,8 +292,7 @@ def _vector(name: str, value: object) -> str:
 def _json(name: str, value: object) -> str:
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
-    # A number that JSON or a float has no word for; a circle; more levels than Python follows.
-    except (ValueError, OverflowError, RecursionError):
+    except (ValueError, OverflowError, RecursionError):  # NaN, infinity, a circular reference, deep nesting
         text = None
     if text is None:
         raise _unsendable(name, "can't be written as JSON")
@@ -296,7 +300,7 @@ def _json(name: str, value: object) -> str:
 
 
 def _plain(value: object) -> object:
-    """Makes what `json` knows of what memories are given with."""
+    """Converts the values of memories that `json` can't write."""
     match value:
         case UUID():
             return str(value)
@@ -324,14 +328,14 @@ WRITERS: Final[dict[str, Callable[[str, object], str]]] = {
     "date": _date,
     "timestamptz": _moment,
 }
-"""How a value of each SQL type is written down."""
+"""How an argument of each SQL type is written."""
 
 
 # Reading answers.
 
 
 def value(documents: list[Any]) -> Any:
-    """Reads a value that is the same in JSON and here."""
+    """Reads a value that has the same type in JSON and in Python."""
     return documents[0]
 
 
@@ -360,17 +364,17 @@ def identity_if_any(documents: list[Any]) -> UUID | None:
 
 
 def row(kind: type[T]) -> Callable[[list[Any]], T]:
-    """Reads one row, as one of the dataclasses of `memstore.models`."""
+    """Reads one row as a dataclass of `memstore.models`."""
     return partial(_first, kind)
 
 
 def rows(kind: type[T]) -> Callable[[list[Any]], list[T]]:
-    """Reads rows, as one of the dataclasses of `memstore.models`."""
+    """Reads rows as a dataclass of `memstore.models`."""
     return partial(_each, kind)
 
 
 def recall(documents: list[Any]) -> Recall:
-    """Reads a recall, which has claims, told by their status, behind the account's own memories."""
+    """Reads a recall; of what it attaches, claims alone have a status."""
     (each,) = documents
     attached = each["memories"]
     return Recall(
@@ -387,14 +391,14 @@ def _time(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-# A field has one type wherever it appears; what is missing here is the same in JSON.
+# By the field's name, which has one type in all dataclasses. The others have the same type in JSON.
 _FIELDS: Final[dict[str, Callable[[Any], object]]] = {
     "id": UUID,
     "user_id": UUID,
     "memory_id": UUID,
     "challenge_id": UUID,
     "memory": lambda document: _one(Memory, document),
-    # A whole number is an int in JSON.
+    # JSON writes 1.0 as 1.
     "score": float,
     "lexical_score": float,
     "semantic_score": float,
@@ -423,6 +427,9 @@ def _one(kind: type[T], document: Any) -> T:
         given = document[name]
         values[name] = given if given is None or convert is None else convert(given)
     return kind(**values)
+
+
+# Not lambdas, so that a call can be pickled.
 
 
 def _first(kind: type[T], documents: list[Any]) -> T:

@@ -1,4 +1,5 @@
--- Compiles what depends on the database: the tables' rules, and the comparison of embeddings.
+-- Writes the functions that depend on the database: on the tables' columns and rules, and on whether pgvector is
+-- installed; and the comments of the public functions.
 do $$
 begin
   perform memstore.compile_rules(t.table_name)
@@ -6,5 +7,6 @@ begin
   perform memstore.compile_columns();
   perform memstore.compile_embedding_is_usable();
   perform memstore.compile_similarities();
+  perform memstore.compile_comments();
 end
 $$;

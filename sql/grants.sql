@@ -1,4 +1,4 @@
--- PUBLIC can do nothing. Roles that had the API get what this version adds to it.
+-- Revokes everything from PUBLIC, and grants to the roles that have the API what this version adds to it.
 do $$
 begin
   perform memstore.revoke_public();

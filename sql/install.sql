@@ -3,8 +3,12 @@
 --   psql -d agents -f sql/install.sql
 --
 -- It needs no superuser, only the right to create a schema in the database. It runs in one transaction, can be
--- repeated, and adopts what yoyo or memstore migrate did. The files of the code layer are listed here in the
--- order in which they load; memstore migrate reads the list from here.
+-- repeated, and adopts what yoyo or memstore migrate did.
+--
+-- The files of the code layer load in the order of the list below, which memstore migrate reads too: views, internal
+-- functions, triggers and public functions, each folder by path; then what is compiled from the catalog, the drops of
+-- what earlier versions had, the grants, and the record of what is installed. A function's body may name functions that
+-- load later; a trigger needs only its own, which is in its file, and is_restore(), which is internal.
 
 \set ON_ERROR_STOP on
 \set QUIET on
@@ -59,6 +63,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0009-kept-counts.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0010-claim-signs') as pending \gset
+\if :pending
+\ir ../migrations/0010-claim-signs.sql
+\endif
 -- end
 \ir yoyo.sql
 
@@ -84,6 +92,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/governance/lock_claim.sql
 \ir internal/governance/maximum_open_challenges.sql
 \ir internal/governance/refresh_admitted_claims.sql
+\ir internal/governance/refresh_claim_signs.sql
 \ir internal/governance/refresh_statuses.sql
 \ir internal/governance/to_record.sql
 \ir internal/governance/write_record.sql
@@ -105,9 +114,11 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/recall/match_memories.sql
 \ir internal/recall/note_line.sql
 \ir internal/recall/score_memories.sql
+\ir internal/recall/sign_bits.sql
 \ir internal/recall/words_are_indexed.sql
 \ir internal/schema/check_deployment.sql
 \ir internal/schema/compile_columns.sql
+\ir internal/schema/compile_comments.sql
 \ir internal/schema/compile_embedding_is_usable.sql
 \ir internal/schema/compile_rules.sql
 \ir internal/schema/compile_similarities.sql
@@ -122,7 +133,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir triggers/hold_embedding_dimensions.sql
 \ir triggers/project_deleted_claims.sql
 \ir triggers/project_records.sql
-\ir triggers/project_retired_claims.sql
+\ir triggers/project_updated_claims.sql
 \ir triggers/refuse_memory_change.sql
 \ir triggers/refuse_record_change.sql
 \ir triggers/release_embedding_models.sql
@@ -171,6 +182,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/schema/help.sql
 \ir functions/schema/schema_version.sql
 \ir compile.sql
+\ir fill.sql
 \ir obsolete.sql
 \ir grants.sql
 \ir digest.sql

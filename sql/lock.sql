@@ -1,5 +1,6 @@
--- Before anything else: the schema is the installer's own, and no yoyo process is at work. The row, which nobody
--- else sees until the transaction ends, holds a yoyo that starts now until then; and it goes with the transaction.
+-- Before anything else: refuses a schema of another role, and keeps yoyo out, whose lock is a row of yoyo_lock. The row
+-- that is inserted here stays uncommitted, so that a yoyo that starts now blocks on it until this transaction, which
+-- deletes it, ends.
 do $$
 begin
   if (select n.nspowner from pg_namespace n where n.nspname = 'memstore') <> current_user::regrole then
@@ -20,7 +21,7 @@ create table if not exists memstore.yoyo_lock (
   primary key (locked)
 );
 
--- As long as yoyo itself would wait. Only a yoyo process writes another pid than 0.
+-- Waits for a running yoyo as long as yoyo itself would. yoyo writes its pid; 0 is an installer's.
 do $$
 declare
   v_deadline timestamptz := clock_timestamp() + interval '10 seconds';
@@ -30,7 +31,7 @@ begin
     values (1, clock_timestamp() at time zone 'UTC', 0)
     on conflict (locked) do nothing;
     exit when found;
-    -- Not ON CONFLICT DO UPDATE: that locks the row of a yoyo, which could then not remove it.
+    -- Not ON CONFLICT DO UPDATE, which would lock yoyo's row, so that yoyo couldn't delete it.
     update memstore.yoyo_lock set ctime = clock_timestamp() at time zone 'UTC' where pid = 0;
     exit when found;
     if clock_timestamp() > v_deadline then

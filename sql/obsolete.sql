@@ -1,5 +1,5 @@
--- Drops what earlier versions had and this one has not. It loads after everything that took its place, so that no
--- trigger and no function still depends on it.
+-- Drops the functions and triggers that an earlier version created and this one doesn't. It loads after their
+-- replacements, so that nothing depends on them any more.
 drop trigger if exists open_challenges_once on memstore.open_challenges;
 drop function if exists
   memstore.corrected(memstore.memories),
@@ -14,7 +14,32 @@ drop function if exists
   memstore.note_embedding_model(text, integer, text),
   memstore.note_records(),
   memstore.note_retired_claims(),
+  memstore.project_retired_claims(),
   memstore.skip_known_challenge(),
   memstore.write_memories(memstore.memories[], boolean),
   memstore.write_memory(memstore.memories, uuid, boolean),
   memstore.write_user(memstore.users);
+
+-- Arguments are only ever added, so of two public functions of one name the one with fewer is an earlier version's. No
+-- CASCADE: what an application built on it stops the upgrade.
+do $$
+declare
+  v_signature regprocedure;
+begin
+  for v_signature in
+    select p.oid
+    from pg_proc p
+    join memstore.api f on f.name = p.proname
+    where p.pronamespace = 'memstore'::regnamespace
+    and exists (
+      select
+      from pg_proc n
+      where n.pronamespace = p.pronamespace
+      and n.proname = p.proname
+      and n.pronargs > p.pronargs
+    )
+  loop
+    execute format('drop function %s', v_signature);
+  end loop;
+end
+$$;

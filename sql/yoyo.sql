@@ -1,5 +1,5 @@
--- yoyo's own tables (its schema version 2), so that whichever way installs first, the others adopt it; and
--- what a migration recorded of itself while yoyo was killed before it could.
+-- yoyo's own tables (its schema version 2), so that each way to install adopts what another one did, and the records
+-- that yoyo lacks of migrations that committed before it was killed.
 create table if not exists memstore._yoyo_migration (
   migration_hash varchar(64),
   migration_id varchar(255),
@@ -31,7 +31,7 @@ where not exists (select from memstore._yoyo_version);
 do $$
 begin
   if to_regclass('memstore.deployment') is not null then
-    -- yoyo hashes a migration's name.
+    -- yoyo's key is a hash of the migration's name.
     insert into memstore._yoyo_migration (migration_hash, migration_id, applied_at_utc)
     select encode(sha256(convert_to(d.name, 'UTF8')), 'hex'), d.name, d.installed_at at time zone 'UTC'
     from memstore.deployment d

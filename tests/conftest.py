@@ -1,15 +1,10 @@
-"""A server for the whole run, a template database with memstore in it, and a clone of it for each test."""
+"""A server for each process of a run, a template database with memstore in it, and clones of it for tests."""
 
 from __future__ import annotations
 
 import logging
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
 from uuid import UUID
 
 import psycopg
@@ -17,33 +12,16 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from pytest_postgresql import factories
 
-from memstore import embedded, schema
+from memstore import schema
 from tests.databases import dump, empty_database
+from tests.servers import Server, private_server, server_at
 from tests.sql.support import SECRET
 
-# What PostgreSQL itself logs, which the private server lowers, so that tests can look at the log.
-_SETTINGS = {
-    "fsync": "off",
-    "synchronous_commit": "off",
-    "full_page_writes": "off",
-    "log_min_messages": "warning",
-    "log_min_error_statement": "error",
-    "log_error_verbosity": "default",
-}
 
-
-@dataclass(frozen=True)
-class Server:
-    """A server to test against, as pytest-postgresql takes it."""
-
-    host: str
-    port: str
-    user: str
-    password: str | None
-    maintenance_dbname: str
-    log: Path | None
-    options: str = ""
-    template_dbname: None = None
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int | None:
+    """No workers where all would be on one server: tests make roles of the same names."""
+    return 0 if os.environ.get("MEMSTORE_TEST_DATABASE_URL") else None
 
 
 @pytest.fixture(scope="session")
@@ -55,25 +33,6 @@ def server() -> Iterator[Server]:
         return
     with private_server() as private:
         yield private
-
-
-@contextmanager
-def private_server(binaries: Path | None = None) -> Iterator[Server]:
-    """A server of our own, in memory where there is room, gone afterwards."""
-    memory = Path("/dev/shm")
-    room = memory.is_dir() and shutil.disk_usage(memory).free > 2 * 1024**3
-    with tempfile.TemporaryDirectory(prefix="memstore-test-", dir=memory if room else None) as folder:
-        Path(folder).chmod(0o755)
-        data = Path(folder, "data")
-        with embedded.EmbeddedServer(data, binaries=binaries, settings=_SETTINGS) as private:
-            yield server_at(private.url, private.data_dir / "server.log")
-
-
-def server_at(url: str, log: Path | None) -> Server:
-    """The server of a database's URL."""
-    with psycopg.connect(url) as connection:
-        info = connection.info
-        return Server(info.host, str(info.port), info.user, info.password or None, info.dbname, log)
 
 
 def _install(
@@ -125,11 +84,24 @@ def database(server: Server) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def fresh(server: Server) -> str:
-    """What a database reads like after memstore migrate."""
+def installed(server: Server) -> Iterator[str]:
+    """The conninfo of a database after memstore migrate, to make others like it: no test connects to it."""
     with empty_database(server) as conninfo:
         schema.migrate(conninfo)
-        return dump(conninfo)
+        yield conninfo
+
+
+@pytest.fixture
+def another_url(server: Server, installed: str) -> Iterator[str]:
+    """The conninfo of another store than ``db``'s."""
+    with empty_database(server, like=installed) as conninfo:
+        yield conninfo
+
+
+@pytest.fixture(scope="session")
+def fresh(installed: str) -> str:
+    """What a database reads like after memstore migrate."""
+    return dump(installed)
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import shutil
 import subprocess
 import sys
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote, urlencode
 
 import psycopg
@@ -22,7 +22,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from memstore import embedded, schema
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
 
 # What must be there, in one word each: a test that finds it absent fails and isn't skipped.
 REQUIRED = frozenset(os.environ.get("MEMSTORE_TEST_REQUIRE", "").split())
@@ -30,11 +30,17 @@ REQUIRED = frozenset(os.environ.get("MEMSTORE_TEST_REQUIRE", "").split())
 YOYO_TABLES = {"_yoyo_log", "_yoyo_migration", "_yoyo_version", "yoyo_lock"}
 
 
-def skip_without(what: str) -> NoReturn:
+def skip_without(what: str, why: str | None = None) -> NoReturn:
     """Skip a test for what isn't there, unless ``MEMSTORE_TEST_REQUIRE`` names it."""
+    reason = f": {why}" if why else ""
     if what in REQUIRED:
-        pytest.fail(f"MEMSTORE_TEST_REQUIRE names {what}, and there is none")
-    pytest.skip(f"no {what}")
+        pytest.fail(f"MEMSTORE_TEST_REQUIRE names {what}, and there is none{reason}", pytrace=False)
+    pytest.skip(f"no {what}{reason}")
+
+
+def long_but(chosen: object, all: Iterable[object]) -> list[Any]:
+    """All of these as a test's parameters: the chosen one for every run, the others for a long one."""
+    return [pytest.param(each, marks=() if each == chosen else pytest.mark.long) for each in all]
 
 
 def admin_conninfo(server: Server) -> str:
@@ -157,6 +163,16 @@ def dump(conninfo: str, *options: str) -> str:
     """
     text = run([program("pg_dump"), "-s", *options, "-d", conninfo]).stdout
     return re.sub(r"^\\(un)?restrict \w+$", "", text, flags=re.MULTILINE)
+
+
+def recorded(conninfo: str) -> list[tuple[str, str | None, str | None]]:
+    """What the deployment's record and yoyo's say, without times."""
+    with psycopg.connect(conninfo) as connection:
+        return connection.execute(
+            "select coalesce(d.name, y.migration_id), d.checksum, y.migration_hash"
+            " from memstore.deployment d full join memstore._yoyo_migration y on y.migration_id = d.name"
+            " order by 1"
+        ).fetchall()
 
 
 def names(connection: psycopg.Connection, query: str) -> set[str]:

@@ -11,7 +11,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -23,6 +22,9 @@ from yoyo import get_backend
 
 from memstore import embedded
 from memstore.embedded import EmbeddedServer, EmbeddedServerError, default_data_dir, find_binaries
+from tests.servers import server_folder
+
+pytestmark = pytest.mark.long
 
 FAST = {"fsync": "off", "full_page_writes": "off"}
 ROOT = os.geteuid() == 0
@@ -66,12 +68,8 @@ def all_binaries() -> list[Path]:
 @pytest.fixture(scope="module")
 def base() -> Iterator[Path]:
     """A directory that the server's account can reach, which pytest's own is not when root runs it."""
-    memory = Path("/dev/shm")
-    roomy = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 1 << 30
-    path = Path(tempfile.mkdtemp(prefix="memstore-test-", dir=memory if roomy else None)).resolve()
-    path.chmod(0o711)
-    yield path
-    shutil.rmtree(path)
+    with server_folder() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")
@@ -213,7 +211,7 @@ class TestUse:
             start = started_at(url)
             leave(first)
             assert started_at(url) == start
-        assert stops(data_dir, seconds=0.5)
+        assert stops(data_dir)
 
     def test_a_joiner_leaves(self, data_dir: Path, hold: Hold) -> None:
         with EmbeddedServer(data_dir) as server:
@@ -321,7 +319,7 @@ class TestDeaths:
         with EmbeddedServer(data_dir):
             child = subprocess.Popen(["sleep", "60"], close_fds=False)
         try:
-            assert stops(data_dir, seconds=0.5)
+            assert stops(data_dir)
         finally:
             child.kill()
             child.wait()

@@ -17,6 +17,8 @@ import pytest
 from memstore import schema
 from tests.databases import program
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = schema.sql_dir() / "examples"
 
 # What breaks careless quoting: of shells, of psql, of SQL, and of JavaScript.

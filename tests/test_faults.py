@@ -26,6 +26,8 @@ from psycopg.types.json import Jsonb
 from memstore import schema
 from memstore.embedded import EmbeddedServer
 
+pytestmark = pytest.mark.long
+
 CLIENTS = 8
 ROUNDS = 25 if os.environ.get("MEMSTORE_LONG") else 2
 EVIDENCE = Jsonb([{"kind": "url", "ref": "https://example.org/1", "digest": "sha256:0a"}])

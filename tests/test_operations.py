@@ -14,12 +14,13 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memstore import schema
-
-from .databases import empty_database, environment, program
-from .documents import ROOT, Block, blocks
+from tests.databases import empty_database, environment, program
+from tests.documents import ROOT, Block, blocks
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
+
+pytestmark = pytest.mark.long
 
 GUIDE = blocks("migrations/README.md", "sh", "sql")
 RESTORED = ("restored", "refilled")
@@ -118,13 +119,16 @@ def test_guide(database: str, folder: Path) -> None:
             ]
 
 
-def test_the_figures_name_every_migration() -> None:
-    """What the guide says of locks is complete: a new migration needs its line."""
-    text = (ROOT / "migrations" / "README.md").read_text(encoding="utf-8")
-    newest = schema.migration_files()[-1]
-    assert f"\n| {newest.name[:4]} |" in text
-    # What is rolled back first.
-    assert f" --revision {newest.stem} " in text
+def test_a_rollback_takes_the_newest_migration(database: str, folder: Path) -> None:
+    """The one that the guide's command finds."""
+    run(GUIDE[0], database, folder)
+    with psycopg.connect(database) as connection:
+        applied = "select migration_id from memstore._yoyo_migration order by 1 desc"
+        newest, *earlier = connection.execute(applied).fetchall()
+        connection.commit()
+        run(Block("sh", block("yoyo rollback").code.partition("psql -q -f")[0], ""), database, folder)
+        assert connection.execute(applied).fetchall() == earlier
+    assert newest == (schema.migration_files()[-1].stem,)
 
 
 def test_a_lock_is_waited_for_no_longer(database: str, folder: Path) -> None:
@@ -160,7 +164,7 @@ def test_words_are_made_anew(database: str, folder: Path) -> None:
         rows = connection.execute(whole).fetchall()
         assert connection.execute(stale).fetchone() == (2500,)
 
-        # A restored dump has them anew.
+        # A restored dump has other ones.
         run(block("whole.dump"), database, folder)
         with psycopg.connect(make_conninfo(database, dbname=RESTORED[0])) as restored:
             assert restored.execute(stale).fetchone() == (0,)

@@ -32,11 +32,13 @@ from memstore import AsyncStore, InvalidMemory, MemoryNotFound, MemstoreError, S
 from memstore.errors import MigrationRefused
 from tests.cli.running import complaints, documents, invoke
 from tests.databases import empty_database, psql_install, skip_without
+from tests.sql.api import call_all
 from tests.sql.support import account_of, steward_of
-from tests.sql.test_privileges import call_all
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
+
+pytestmark = pytest.mark.long
 
 APPLICATION = "memstore_pooled"
 # Look-alikes, so that a match that is too loose shows.

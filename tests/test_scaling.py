@@ -14,13 +14,14 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from memstore import Store, embedded, schema
-
-from .conftest import _SETTINGS
-from .databases import program, run
-from .documents import ROOT, blocks
+from tests.databases import program, run
+from tests.documents import ROOT, blocks
+from tests.servers import SETTINGS
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
+
+pytestmark = pytest.mark.long
 
 ACTOR = "memstore.find_user('account-1')"
 STEWARD = "memstore.find_user('steward-1')"
@@ -88,7 +89,7 @@ def replica(server: Server) -> Iterator[str]:
         settings.write(f"primary_conninfo = '{source}'\n")
     for path in (folder, *folder.rglob("*")):
         os.chown(path, primary.stat().st_uid, primary.stat().st_gid)
-    with embedded.EmbeddedServer(folder, settings=_SETTINGS) as standby:
+    with embedded.EmbeddedServer(folder, settings=SETTINGS) as standby:
         yield standby.url
 
 

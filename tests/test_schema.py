@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Barrier
 from typing import TYPE_CHECKING
@@ -20,14 +18,17 @@ from tests.databases import (
     WAYS,
     dump,
     empty_database,
+    long_but,
     names,
     psql_install,
+    recorded,
     yoyo,
 )
-from tests.generate import install
+from tests.generate.install import digest_sql
+from tests.sql.support import refused
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
 
 MIGRATIONS = [path.stem for path in schema.migration_files()]
 
@@ -41,25 +42,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@contextmanager
-def refused(name: str) -> Iterator[pytest.ExceptionInfo[psycopg.Error]]:
-    with pytest.raises(psycopg.Error) as caught:
-        yield caught
-    assert caught.value.diag.constraint_name == name, str(caught.value)
-
-
-def recorded(conninfo: str) -> list[tuple[str, str | None, str | None]]:
-    """What the deployment's record and yoyo's say, without times."""
-    with psycopg.connect(conninfo) as connection:
-        return connection.execute(
-            "select coalesce(d.name, y.migration_id), d.checksum, y.migration_hash"
-            " from memstore.deployment d full join memstore._yoyo_migration y on y.migration_id = d.name"
-            " order by 1"
-        ).fetchall()
-
-
 class TestThreeWays:
-    @pytest.mark.parametrize("first", WAYS)
+    @pytest.mark.parametrize("first", long_but("migrate", WAYS))
     def test_same_database_and_each_adopts_it(self, first: str, fresh: str, database: str) -> None:
         WAYS[first](database)
         record = recorded(database)
@@ -67,8 +51,8 @@ class TestThreeWays:
         assert all(checksum for _, checksum, _ in record)
         with psycopg.connect(database, autocommit=True) as connection:
             account = connection.execute("select memstore.create_user()").fetchone()
-            for install in (lambda _: None, *WAYS.values()):
-                install(database)
+            for way in (lambda _: None, *WAYS.values()):
+                way(database)
                 assert dump(database) == fresh
                 assert recorded(database) == record
                 assert not connection.execute("select from memstore.yoyo_lock").fetchall()
@@ -79,12 +63,13 @@ class TestThreeWays:
         assert schema.migrate(database) == []
 
     def test_nothing_stays_locked(self, server: Server) -> None:
-        for install in WAYS.values():
+        for way in WAYS.values():
             with empty_database(server) as conninfo:
-                install(conninfo)
+                way(conninfo)
                 with psycopg.connect(conninfo) as connection:
                     assert not connection.execute("select from memstore.yoyo_lock").fetchall()
 
+    @pytest.mark.long
     def test_twenty_at_once(self, server: Server, fresh: str, database: str) -> None:
         barrier = Barrier(20)
 
@@ -96,6 +81,7 @@ class TestThreeWays:
             list(pool.map(install, range(20)))
         assert dump(database) == fresh
 
+    @pytest.mark.long
     def test_beside_yoyo(self, fresh: str, database: str) -> None:
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute("create schema memstore")
@@ -114,6 +100,7 @@ class TestThreeWays:
             result = psql_install(database)
             assert (result.stdout, result.stderr) == ("", "")
 
+    @pytest.mark.long
     @pytest.mark.parametrize("name", ["a b", "quo\"te's", "back\\slash", "100%d?&=;#/@:", "é-数", "$HOME"])
     def test_odd_names(self, name: str, server: Server, tmp_path: Path) -> None:
         """Of the database and of the folder of the socket (in which a comma would end the name)."""
@@ -186,7 +173,7 @@ class TestRefusals:
                 schema.migrate(database)
             assert migration in str(caught.value)
         else:
-            (package / "sql" / "digest.sql").write_text(install.digest_sql(), encoding="utf-8")
+            (package / "sql" / "digest.sql").write_text(digest_sql(), encoding="utf-8")
             result = psql_install(database, package / "sql" / "install.sql", check=False)
             assert result.returncode == 3
             assert migration in result.stderr
@@ -245,12 +232,9 @@ class TestLoading:
         assert code[-1] == "digest.sql"
 
     def test_each_migration_is_listed_once_and_in_order(self) -> None:
-        install = (schema.sql_dir() / "install.sql").read_text(encoding="utf-8")
-        assert re.findall(r"^\\ir \.\./migrations/(\S+)\.sql$", install, re.MULTILINE) == MIGRATIONS
-        assert re.findall(r"migration_id = '(\S+)'", install) == MIGRATIONS
-
-    def test_digest(self) -> None:
-        assert (schema.sql_dir() / "digest.sql").read_text(encoding="utf-8") == install.digest_sql()
+        listed = (schema.sql_dir() / "install.sql").read_text(encoding="utf-8")
+        assert re.findall(r"^\\ir \.\./migrations/(\S+)\.sql$", listed, re.MULTILINE) == MIGRATIONS
+        assert re.findall(r"migration_id = '(\S+)'", listed) == MIGRATIONS
 
     def test_version_is_the_newest_migrations(self, db: psycopg.Connection) -> None:
         assert db.execute("select memstore.schema_version()").fetchone() == (int(MIGRATIONS[-1][:4]),)
@@ -266,6 +250,7 @@ class TestLoading:
                 "select checksum from memstore.deployment where name = 'sql'"
             ).fetchone() == (schema._code_checksum(),)
 
+    @pytest.mark.long
     @pytest.mark.parametrize("way", WAYS)
     def test_settings_of_the_role_change_nothing(self, way: str, fresh: str, server: Server) -> None:
         """A search path with overloads in it that fit better than PostgreSQL's own functions, and more."""
@@ -313,6 +298,19 @@ class TestLoading:
             for limit in limits:
                 connection.execute(f"alter database \"{name}\" set {limit} = '700ms'".encode())
         assert schema.migrate(database)[-1] == "0999-later"
+
+    def test_an_earlier_parameter_list_goes(self, db: psycopg.Connection) -> None:
+        """As of a version whose function had fewer arguments."""
+        signatures = (
+            "select oid::regprocedure::text from pg_proc where pronamespace = 'memstore'::regnamespace"
+        )
+        before = names(db, signatures)
+        db.execute(
+            "create function memstore.list_memories(actor uuid) returns bigint language sql as 'select 1'"
+        )
+        with db.transaction():
+            schema.load_code(db)
+        assert names(db, signatures) == before
 
     def test_rights_survive_a_reload(self, db: psycopg.Connection) -> None:
         before = names(db, "select proacl::text from pg_proc where pronamespace = 'memstore'::regnamespace")

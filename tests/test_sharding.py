@@ -30,13 +30,14 @@ from memstore import (
     StoreUnavailable,
     schema,
 )
-
-from .databases import admin_conninfo, empty_database, environment, program, skip_without
-from .documents import ROOT, blocks
-from .sql.support import EVIDENCE, SYSTEM
+from tests.databases import admin_conninfo, empty_database, environment, program, skip_without
+from tests.documents import ROOT, blocks
+from tests.sql.support import EVIDENCE, SYSTEM
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
+
+pytestmark = pytest.mark.long
 
 LOGIN, APPLICATION = "memstore_proxy", "memstore_test_application"
 ROLES = (APPLICATION, "memstore_application", LOGIN)
@@ -187,6 +188,15 @@ def test_the_api_is_the_shards(cluster: Cluster) -> None:
         where c.relnamespace = 'memstore'::regnamespace and c.relkind = 'c' order by 1, a.attnum
     """
     assert execute(cluster.proxy, types) == execute(cluster.claims, types)
+
+
+def test_exports(store: Store, pair: tuple[UUID, UUID]) -> None:
+    """Of the account's own buckets, from its shard."""
+    for account in pair:
+        memory = store.insert_memory(account, "I use pnpm, not npm.")
+        claim(store, account, "Okapis are rare.")
+        assert [document["id"] for document in store.export_memories(account)] == [str(memory.id)]
+        assert store.export_account(account)["memories"] == 1
 
 
 def test_accounts_are_spread(cluster: Cluster, store: Store) -> None:

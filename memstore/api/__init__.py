@@ -1,1 +1,1 @@
-"""The functions of the database in Python, generated from their headers and the catalog by `python -m tests.generate`."""
+"""The functions of the database in Python: `python -m tests.generate` writes them from header and catalog."""

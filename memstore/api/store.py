@@ -36,9 +36,9 @@ class Functions(ABC):
         """Runs a call."""
 
     def schema_version(self) -> int:
-        """The number of the newest migration that these functions were written for.
+        """Returns the number of the newest migration that these functions were written for.
 
-        Calls `memstore.schema_version`. A client that needs a newer one says so.
+        Calls `memstore.schema_version`. A client compares it with the number that it needs.
 
         Returns:
             The number.
@@ -48,42 +48,41 @@ class Functions(ABC):
     def create_user(
         self, *, id: UUID | str | None = None, external_ref: str | None = None, language: str = "english"
     ) -> UUID:
-        """An account to remember things for.
+        """Creates an account, or returns the one that has this external_ref.
 
-        Calls `memstore.create_user`. Creates the account, or returns the one that has this external_ref: a
-        call is safe to repeat. Without an external_ref, an id makes it safe; without both, every call creates
-        another account.
+        Calls `memstore.create_user`. With an external_ref or an id the call is safe to repeat: it returns the
+        same account again. Without both, every call creates another account.
 
         Args:
-            id: the account's id; chosen by the database where it is left out.
+            id: the account's id; generated where left out.
             external_ref: the application's own id, 1 to 200 characters, compared exactly.
-            language: how the account's memories are read: a text search configuration; 'english'.
+            language: the text search configuration of the account's memories; 'english' by default.
 
         Returns:
             The account's id.
 
         Raises:
-            IdTaken: The id is taken: the id has another external_ref, or the external_ref another id.
-            ActorUnknown: The account does not exist: the id was erased.
-            InvalidValue: The application's id has 1 to 200 characters. The language is one of PostgreSQL's
-                text search configurations.
+            IdTaken: The id has another external_ref, or the external_ref another id.
+            ActorUnknown: The id is an erased account's.
+            InvalidValue: A rule is broken: The application's id has 1 to 200 characters. The language is one
+                of PostgreSQL's text search configurations.
         """
         return self.run(calls.create_user(id=id, external_ref=external_ref, language=language))
 
     def delete_user(self, actor: UUID | str) -> int:
-        """Erases an account.
+        """Erases an account with all of its memories.
 
         Calls `memstore.delete_user`. Deletes all memories of the account, live and superseded, of every
-        bucket, with the records on its claims, and the account. Rows of other accounts that one of them had
-        replaced stay superseded, and point at what it had been replaced by, or at nothing. Records that the
-        account wrote on others' claims stay, without their texts, so that no status changes; the account's
-        row then stays as a bare id, which can do nothing.
+        bucket, with the records on its claims, and the account. Another account's claim that one of these
+        memories had replaced stays superseded; it then points at that memory's own replacement, or at
+        nothing. Records that the account wrote on others' claims stay, without their texts, so that no status
+        changes; the account's row then stays too, as a bare id that can do nothing.
 
         Args:
             actor: the account.
 
         Returns:
-            How many memories went.
+            How many memories were deleted.
 
         Raises:
             ActorUnknown: The account does not exist.
@@ -91,7 +90,7 @@ class Functions(ABC):
         return self.run(calls.delete_user(actor=actor))
 
     def find_user(self, external_ref: str) -> UUID | None:
-        """The account that has an application's own id.
+        """Finds the account that has an application's own id.
 
         Calls `memstore.find_user`.
 
@@ -104,10 +103,10 @@ class Functions(ABC):
         return self.run(calls.find_user(external_ref=external_ref))
 
     def delete_memory(self, actor: UUID | str, id: UUID | str) -> Memory:
-        """Forgets a memory.
+        """Deletes a memory.
 
-        Calls `memstore.delete_memory`. The row is gone. What it had replaced stays superseded, and points at
-        what the row itself was replaced by, or at nothing.
+        Calls `memstore.delete_memory`. The row is gone. Memories that it had replaced stay superseded, and
+        point at its own replacement, or at nothing.
 
         Args:
             actor: the account.
@@ -118,24 +117,23 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            MemoryNotFound: The account has no such memory: also for another account's.
+            MemoryNotFound: No memory of the account has the id.
         """
         return self.run(calls.delete_memory(actor=actor, id=id))
 
     def export_account(self, actor: UUID | str) -> Document:
-        """What an export of an account begins with.
+        """Describes an account in the first line of its export.
 
-        Calls `memstore.export_account`. The first line of a file whose other lines are those of
-        export_memories: with the number of memories, whoever reads the file sees whether it was cut. It names
-        no account, since a file must not say whose memories it makes. The ceiling and the mark of a steward
-        are the operator's, and stay with the store.
+        Calls `memstore.export_account`. The other lines of the file are those of export_memories; the number
+        of memories shows whether the file was cut short. It names no account: the one that the import is for
+        owns the memories. The ceiling and the steward's mark are the operator's to set, and are not exported.
 
         Args:
             actor: the account.
 
         Returns:
             An object: export, the version of the format; language, the account's; memories, how many
-            export_memories gives; live_memories, how many of them count towards a ceiling.
+            export_memories returns; live_memories, how many of them count towards the ceiling.
 
         Raises:
             ActorUnknown: The account does not exist.
@@ -145,37 +143,36 @@ class Functions(ABC):
     def export_memories(
         self, actor: UUID | str, *, page_size: int = 1000, after: UUID | str | None = None
     ) -> list[Document]:
-        """All that an account owns, as import_memories takes it.
+        """Exports all memories of an account, as import_memories takes them.
 
-        Calls `memstore.export_memories`. Every memory of the account, in every bucket, with embedding, times
-        and history: what was replaced, and tombstones, too. Each comes behind what replaced it, so that any
-        first part of an export can be imported. Read all pages in one REPEATABLE READ transaction, and they
-        are of one moment. import_memories gives the same rows in another database, and an export of those is
-        the same text. (One difference could be made out: an embedding's negative zero comes back as zero.)
+        Calls `memstore.export_memories`. Every memory of the account, of every bucket, with its embedding and
+        times, superseded ones and tombstones too. Each follows the one that replaced it, so that the
+        beginning of an export can be imported without the rest. Pages that are read in one REPEATABLE READ
+        transaction are of one moment. An import into another database gives the same rows, and their export
+        the same text, but for an embedding's negative zero, which becomes zero.
 
-        Where another account's claim replaced one of this account, the export has the time of it and no
-        pointer, as if that claim had been deleted: it is not the account's to take along. Records on claims
-        stay in this store. A verdict is by its stewards, and a challenge is a part of its argument;
-        list_records shows them. So an imported claim is a candidate.
+        Where another account's claim replaced one of this account, the export has the time of the replacement
+        and no pointer, as if that claim had been deleted. Records on claims are not exported, since other
+        accounts wrote them (list_records shows them): an imported claim is a candidate.
 
         Args:
             actor: the account.
-            page_size: 1 to 10,000 memories; 1,000.
-            after: the id of the last memory of the page before.
+            page_size: how many memories, 1 to 10,000; 1,000 by default.
+            after: the id of the last memory of the previous page.
 
         Returns:
-            Objects with the keys of import_memories, those that are None left out; live memories first, then
-            what was replaced last; newest first among these.
+            Objects with the keys of import_memories, without those that are None: live memories, newest
+            first; then superseded ones, the last superseded first.
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: The argument is not of the form that the function takes: page_size.
-            MemoryNotFound: The account has no such memory: after.
+            InvalidValue: `page_size` is not 1 to 10,000.
+            MemoryNotFound: `after` is no memory of the account.
         """
         return self.run(calls.export_memories(actor=actor, page_size=page_size, after=after))
 
     def get_memory(self, actor: UUID | str, id: UUID | str) -> Memory:
-        """One memory by its id.
+        """Returns one memory by its id.
 
         Calls `memstore.get_memory`.
 
@@ -188,7 +185,7 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            MemoryNotFound: The account has no such memory: also for another account's.
+            MemoryNotFound: No memory of the account has the id.
         """
         return self.run(calls.get_memory(actor=actor, id=id))
 
@@ -203,16 +200,16 @@ class Functions(ABC):
                 actor, embeddings are arrays of numbers, dates are texts such as 2026-08-25.
 
         Returns:
-            The memories, in the order of the items; their times rise in it too.
+            The memories in the order of the items, with increasing times.
 
         Raises:
             ActorUnknown: The account does not exist.
-            QuotaReached: The account holds as much of this as it may: the account has no room for all.
-            IdTaken: The id is taken: an id belongs to something else.
-            InvalidMemory: Embeddings of this model have another number of dimensions. Rules are broken;
-                `violations` has all of them: the message says which item.
-            InvalidValue: The argument is not of the form that the function takes: no such array, an unknown
-                key, a value of another type; the message says which item.
+            QuotaReached: The account has no room for all.
+            IdTaken: An id is taken, and not by the same memory.
+            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
+                broken (the message says which item); `violations` has every one that is.
+            InvalidValue: `memories` is not an array of up to 10,000 objects, or an item has an unknown key or
+                a value of another type; the message says which item.
         """
         return self.run(calls.insert_memories(actor=actor, memories=memories))
 
@@ -236,36 +233,36 @@ class Functions(ABC):
     ) -> Memory:
         """Remembers one thing.
 
-        Calls `memstore.insert_memory`. Texts are trimmed of white space; of optional ones an empty text is an
-        absent one. A caller-given id makes a retry safe: the same id, account and content again returns the
-        row already there.
+        Calls `memstore.insert_memory`. Texts are trimmed of white space; an optional text that is empty
+        counts as absent. A caller-given id makes a retry safe: a call repeated with the same id, account and
+        content returns the row already there.
 
         Args:
             actor: the account whose memory it is.
             body: 1 to 2,000 characters.
-            bucket: user (the account said so), learned (a job learned it), system (shared); 'user'.
+            bucket: user (the account said so; the default), learned (a job learned it) or system (shared).
             source_ref: which work taught it, 1 to 200 characters.
             embedding: 1 to 16,000 numbers, none beyond 1e6 in magnitude and one of at least 1e-6.
             embedding_model: its model, 1 to 200 characters; one model has one number of dimensions.
-            slug: system only: sys: and something behind it, 200 characters at most.
+            slug: system only: sys: and a name, 200 characters at most.
             entity: system only: what the claim is about, 1 to 200 characters.
             tier: system only: ledger or glass.
             as_of: system only: the date for which the claim holds.
             admission: system only: candidate, admitted or rejected, as the author sees it.
             evidence_refs: system only: 1 to 20 objects with kind (receipt, memory, url), ref (2,000
                 characters) and digest (200 characters).
-            language: how the body is read, a text search configuration; the account's where left out.
-            id: the memory's id; chosen by the database where it is left out.
+            language: the text search configuration of the body; the account's where left out.
+            id: the memory's id; generated where left out.
 
         Returns:
             The memory.
 
         Raises:
             ActorUnknown: The account does not exist.
-            QuotaReached: The account holds as much of this as it may.
-            IdTaken: The id is taken.
-            InvalidMemory: Embeddings of this model have another number of dimensions. Rules are broken;
-                `violations` has all of them: see list_rules.
+            QuotaReached: The account holds as many live memories as it may.
+            IdTaken: The id is taken, and not by the same memory.
+            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
+                broken (see list_rules); `violations` has every one that is.
         """
         return self.run(
             calls.insert_memory(
@@ -295,24 +292,24 @@ class Functions(ABC):
         page_size: int = 200,
         after: UUID | str | None = None,
     ) -> list[Memory]:
-        """The account's memories, newest first.
+        """Lists the account's memories, newest first.
 
         Calls `memstore.list_memories`.
 
         Args:
             actor: the account.
-            bucket: user, learned or system; all of them where left out.
-            include_superseded: whether to list the replaced ones too; false.
-            page_size: 1 to 200 memories; 200.
-            after: the id of the last memory of the page before.
+            bucket: only memories of user, learned or system.
+            include_superseded: whether to list superseded memories too; false by default.
+            page_size: how many memories, 1 to 200; 200 by default.
+            after: the id of the last memory of the previous page.
 
         Returns:
             Memories, by inserted_at and id, both descending.
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: The argument is not of the form that the function takes: bucket, page_size.
-            MemoryNotFound: The account has no such memory: after.
+            InvalidValue: `bucket` is not user, learned or system, or page_size is not 1 to 200.
+            MemoryNotFound: `after` is no memory of the account.
         """
         return self.run(
             calls.list_memories(
@@ -325,7 +322,7 @@ class Functions(ABC):
         )
 
     def list_rules(self) -> list[Rule]:
-        """The rules of a memory, as the database holds them.
+        """Lists the rules of a memory, as the database holds them.
 
         Calls `memstore.list_rules`.
 
@@ -336,29 +333,29 @@ class Functions(ABC):
         return self.run(calls.list_rules())
 
     def memories_as_of(self, actor: UUID | str, moment: datetime) -> list[Memory]:
-        """What the account's memory held at a past moment.
+        """Lists the memories that were live at a past moment.
 
-        Calls `memstore.memories_as_of`. What was deleted since is gone from the past too.
+        Calls `memstore.memories_as_of`. Memories that were deleted since then are missing.
 
         Args:
             actor: the account.
             moment: the moment.
 
         Returns:
-            The memories that were live then, newest first.
+            The memories, newest first.
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: The argument is not of the form that the function takes: no moment.
+            InvalidValue: `moment` is None.
         """
         return self.run(calls.memories_as_of(actor=actor, moment=moment))
 
     def memory_history(self, actor: UUID | str, id: UUID | str) -> list[Memory]:
-        """The whole chain of a memory.
+        """Lists the whole chain of a memory, oldest first.
 
-        Calls `memstore.memory_history`. The memory, all that it replaced, directly or not, what it was
-        replaced by, and all that this replaced. The chain of a claim goes across accounts; its author may
-        read it, and every steward.
+        Calls `memstore.memory_history`. The chain: the memory, those that it replaced, directly or not, those
+        that replaced it, and all that these replaced. The chain of a claim may cross accounts; its author and
+        stewards may read it.
 
         Args:
             actor: the account.
@@ -369,12 +366,12 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            MemoryNotFound: The account has no such memory: also for another account's.
+            MemoryNotFound: The account has no such memory; for a steward: and there is no such claim.
         """
         return self.run(calls.memory_history(actor=actor, id=id))
 
     def memory_violations(self, memory: Mapping[str, object]) -> list[Violation]:
-        """Every rule that a memory would break.
+        """Lists every rule that a memory would break.
 
         Calls `memstore.memory_violations`. For forms and previews: it writes nothing and reads no account, so
         it says nothing of ceilings and ids.
@@ -383,11 +380,10 @@ class Functions(ABC):
             memory: an object as insert_memories takes them.
 
         Returns:
-            Name, field and message of each broken rule, in the order of the fields; none for a memory that is
-            in order.
+            Name, field and message of each broken rule, in the order of the fields; none for a valid memory.
 
         Raises:
-            InvalidValue: The argument is not of the form that the function takes: no such object.
+            InvalidValue: `memory` is not an object that insert_memories would take.
         """
         return self.run(calls.memory_violations(memory=memory))
 
@@ -413,10 +409,11 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            MemoryNotFound: The account has no such memory.
-            InvalidMemory: Embeddings of this model have another number of dimensions. An embedding is a flat
-                array of 1 to 16,000 numbers, none beyond 1e6 in magnitude and one of at least 1e-6, and comes
-                with its model. The embedding's model has 1 to 200 characters, and comes with the embedding.
+            MemoryNotFound: No memory of the account has the id.
+            InvalidMemory: Embeddings of this model have another number of dimensions. A rule is broken: An
+                embedding is a flat array of 1 to 16,000 numbers, none beyond 1e6 in magnitude and one of at
+                least 1e-6, and comes with its model. The embedding's model has 1 to 200 characters, and comes
+                with the embedding.
         """
         return self.run(
             calls.set_embedding(actor=actor, id=id, embedding=embedding, embedding_model=embedding_model)
@@ -440,30 +437,29 @@ class Functions(ABC):
         language: str | None = None,
         id: UUID | str | None = None,
     ) -> Memory:
-        """Corrects a memory.
+        """Corrects a memory by writing its replacement.
 
-        Calls `memstore.supersede_memory`. Writes the replacement and points the old row at it, in one step;
-        the old row stays. What is left out (None) of source_ref, language, entity and tier comes from the
-        target; an empty text clears it (of the language: the account's). A claim keeps its slug, its as_of is
-        today and its admission candidate unless given. Nothing moves into or out of the system bucket. A
-        steward may correct another account's claim; the replacement is the steward's, and every open
-        challenge of the claim is answered. A repeated call with the same id and content returns the row
-        already there.
+        Calls `memstore.supersede_memory`. The old row stays, and points at the replacement. Of source_ref,
+        language, entity and tier, what is left out (None) comes from the target, and an empty text clears it
+        (the language then is the account's). A claim keeps its slug; its as_of is today and its admission
+        candidate unless given. Nothing moves into or out of the system bucket. A steward may correct another
+        account's claim: the replacement is the steward's, and every open challenge of the claim is refuted. A
+        call repeated with the same id and content returns the row already there.
 
         Args:
             actor: the account that corrects.
             target: the memory to correct: live, and the account's own (or a claim, for a steward).
             body: 1 to 2,000 characters.
-            bucket: user, learned or system; the target's where left out.
-            source_ref: as in insert_memory, as are all below.
-            embedding: the replacement's; the target's stays with it.
+            bucket: user or learned (a claim stays in system); the target's where left out.
+            source_ref: as in insert_memory, like all below.
+            embedding: the replacement's; it doesn't inherit the target's.
             embedding_model: its model.
             entity: system only.
             tier: system only.
             as_of: system only; today where left out.
             admission: system only; candidate where left out.
             evidence_refs: system only.
-            language: how the body is read.
+            language: the text search configuration of the body.
             id: the replacement's id.
 
         Returns:
@@ -471,13 +467,13 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            NotSupersedable: The memory cannot be superseded so: one answer for a foreign, a superseded and an
-                unknown id.
+            NotSupersedable: `target` is not live, or not the account's to correct: one answer for a foreign,
+                a superseded and an unknown id.
             IdTaken: The id is taken.
-            QuotaReached: The account holds as much of this as it may: a steward's correction of another's
-                claim.
-            InvalidMemory: Embeddings of this model have another number of dimensions. Rules are broken;
-                `violations` has all of them.
+            QuotaReached: A steward corrects another account's claim, and holds as many live memories as it
+                may.
+            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
+                broken; `violations` has every one that is.
         """
         return self.run(
             calls.supersede_memory(
@@ -506,14 +502,14 @@ class Functions(ABC):
         Args:
             actor: the account.
             target: the memory to replace: live, the account's own, of the bucket user or learned.
-            replacement: the memory that replaces it: the same, and another one.
+            replacement: the memory that replaces it: likewise, and not the target.
 
         Returns:
             The replaced memory.
 
         Raises:
             ActorUnknown: The account does not exist.
-            NotSupersedable: The memory cannot be superseded so: one answer for whatever is wrong with either.
+            NotSupersedable: These are not two live memories of the account, both of user or learned.
         """
         return self.run(calls.supersede_with(actor=actor, target=target, replacement=replacement))
 
@@ -537,7 +533,10 @@ class Functions(ABC):
         By its words a turn considers at most 20 times as many claims as the pool has places, however many
         there are: those of its rarest words. Words are taken from the rarest on, each with all the claims
         that have it, while these together still have room; of the first word whose claims have not, the
-        newest that have. Every word of the turn counts in the score of each.
+        newest that have. Every word of the turn counts in the score of each. By its meaning it considers 320
+        besides: those of whose embeddings the fewest numbers have another sign than the turn's; of equals the
+        newest, then by id. What it considers, by words too, it compares in full, so scores are exact. The
+        places and shares of the pool are counted over the claims considered.
 
         Args:
             actor: any account.
@@ -625,7 +624,7 @@ class Functions(ABC):
             embedding_model: its model.
             maximum_attached: memories at most, 0 or more; the setting where left out.
             maximum_attached_characters: characters of bodies at most, 0 or more; the setting where left out.
-            strict: Raise `StoreUnavailable` instead of answering with an empty recall of the backend
+            strict: raise `StoreUnavailable` instead of answering with an empty recall of the backend
                 `unavailable`.
 
         Returns:
@@ -636,7 +635,7 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: The argument is not of the form that the function takes: a bound below 0.
+            InvalidValue: A bound below 0.
         """
         return self.run(
             calls.recall(
@@ -657,11 +656,11 @@ class Functions(ABC):
         *,
         evidence_refs: Sequence[Mapping[str, object]] | None = None,
     ) -> AdmissionRecord:
-        """Says that a claim is wrong.
+        """Challenges a claim as wrong.
 
-        Calls `memstore.challenge_memory`. Any account may, the claim's author too. Only with evidence does a
-        challenge suspend an admitted claim, and the challenges of one account suspend at most a quarter of
-        all admitted claims, rounded up: the earliest ones; the rest wait. Only a refutation closes a
+        Calls `memstore.challenge_memory`. Any account may, the claim's author too. Only a challenge with
+        evidence suspends an admitted claim, and the challenges of one account suspend at most a quarter of
+        all admitted claims, rounded up: the earliest ones; later ones are queued. Only a refutation closes a
         challenge.
 
         Args:
@@ -677,10 +676,10 @@ class Functions(ABC):
         Raises:
             ActorUnknown: The account does not exist.
             RecordTargetNotFound: There is no such claim.
-            QuotaReached: The account holds as much of this as it may: 200 open challenges of the account.
-            InvalidValue: A record's ground has 1 to 2,000 characters and is not blank. A challenge's evidence
-                is absent, or 1 to 20 objects, each with a kind (receipt, memory or url), a ref of 1 to 2,000
-                characters and a digest of 1 to 200; others have none.
+            QuotaReached: The account has 200 open challenges.
+            InvalidValue: A rule is broken: A record's ground has 1 to 2,000 characters and is not blank. A
+                challenge's evidence is absent, or 1 to 20 objects, each with a kind (receipt, memory or url),
+                a ref of 1 to 2,000 characters and a digest of 1 to 200; others have none.
         """
         return self.run(
             calls.challenge_memory(
@@ -696,29 +695,29 @@ class Functions(ABC):
         page_size: int = 50,
         after: UUID | str | None = None,
     ) -> list[Claim]:
-        """A steward's queue.
+        """Lists the live claims with their statuses, oldest first, as a steward's queue.
 
         Calls `memstore.list_claims`.
 
         Args:
             actor: the steward.
-            status: candidate, admitted, rejected or suspended; all of them where left out.
-            page_size: 1 to 200 claims; 50.
-            after: the id of the last claim of the page before.
+            status: only claims that are candidate, admitted, rejected or suspended.
+            page_size: how many claims, 1 to 200; 50 by default.
+            after: the id of the last claim of the previous page.
 
         Returns:
-            Live claims, oldest first: memory, status, and how many challenges are open.
+            Of each claim its memory, its status, and the number of its open challenges.
 
         Raises:
             ActorUnknown: The account does not exist.
             StewardRequired: Only a steward may do this.
-            InvalidValue: The argument is not of the form that the function takes: status, page_size.
-            MemoryNotFound: The account has no such memory: after.
+            InvalidValue: `status` is none of the four, or page_size is not 1 to 200.
+            MemoryNotFound: `after` is no claim.
         """
         return self.run(calls.list_claims(actor=actor, status=status, page_size=page_size, after=after))
 
     def list_records(self, actor: UUID | str, memory_id: UUID | str) -> list[AdmissionRecord]:
-        """The argument about a claim.
+        """Lists the records about a claim, oldest first.
 
         Calls `memstore.list_records`.
 
@@ -727,10 +726,10 @@ class Functions(ABC):
             memory_id: the claim, live or superseded.
 
         Returns:
-            Its records, oldest first. The effect of a challenge is in_effect (it suspends the claim), queued
-            (its author's earlier challenges use up the author's share of the admitted claims, or one is
-            against this claim already), not_admitted (only an admitted claim can be suspended),
-            without_evidence or refuted; of other records it is None.
+            The records. The effect of a challenge is in_effect (it suspends the claim), queued (earlier
+            challenges use up its author's share of the admitted claims, or one of them is against this
+            claim), not_admitted (only an admitted claim can be suspended), without_evidence or refuted; of
+            other records it is None.
 
         Raises:
             ActorUnknown: The account does not exist.
@@ -739,7 +738,7 @@ class Functions(ABC):
         return self.run(calls.list_records(actor=actor, memory_id=memory_id))
 
     def memory_status(self, actor: UUID | str, memory_id: UUID | str) -> str | None:
-        """What the records say of a claim.
+        """Returns the status of a claim, which its records decide.
 
         Calls `memstore.memory_status`.
 
@@ -765,18 +764,18 @@ class Functions(ABC):
         as_of: date | None = None,
         entity: str | None = None,
     ) -> Memory:
-        """A steward moves a claim to a reviewed position of a knowledge base.
+        """Moves a claim to a reviewed position of a knowledge base.
 
-        Calls `memstore.promote_memory`. Supersedes the claim by a tombstone on the same slug: a pointer, not
-        a claim, which reaches no recall. The open challenges of the claim are answered, as by any correction
-        of a steward's.
+        Calls `memstore.promote_memory`. For stewards. Supersedes the claim by a tombstone with the same slug:
+        a pointer to the position, which no recall returns. Every open challenge of the claim is refuted, as
+        by any steward's correction.
 
         Args:
             actor: the steward.
             target: the claim, live.
             stance: the position's id, 1 to 200 characters: lowercase words joined by single hyphens.
-            evidence_refs: 1 to 20 objects, as in insert_memory.
-            as_of: today where left out.
+            evidence_refs: as in insert_memory.
+            as_of: the date for which it holds; today where left out.
             entity: the claim's where left out; an empty text clears it.
 
         Returns:
@@ -786,8 +785,8 @@ class Functions(ABC):
             ActorUnknown: The account does not exist.
             StewardRequired: Only a steward may do this.
             StanceRequired: A promotion needs a stance.
-            NotSupersedable: The memory cannot be superseded so: no live claim.
-            InvalidMemory: Rules are broken; `violations` has all of them.
+            NotSupersedable: `target` is no live claim.
+            InvalidMemory: A rule of memories is broken; `violations` has every one that is.
         """
         return self.run(
             calls.promote_memory(
@@ -803,7 +802,7 @@ class Functions(ABC):
     def record_admission(
         self, actor: UUID | str, memory_id: UUID | str, verdict: str, ground: str
     ) -> AdmissionRecord:
-        """A steward's verdict on a claim.
+        """Records a steward's verdict on a claim.
 
         Calls `memstore.record_admission`. The latest verdict counts. A verdict closes no challenge.
 
@@ -820,21 +819,22 @@ class Functions(ABC):
             ActorUnknown: The account does not exist.
             StewardRequired: Only a steward may do this.
             RecordTargetNotFound: There is no such claim.
-            InvalidValue: An admission needs a verdict, admitted or rejected; others have none. A record's
-                ground has 1 to 2,000 characters and is not blank.
+            InvalidValue: A rule is broken: An admission needs a verdict, admitted or rejected; others have
+                none. A record's ground has 1 to 2,000 characters and is not blank.
         """
         return self.run(
             calls.record_admission(actor=actor, memory_id=memory_id, verdict=verdict, ground=ground)
         )
 
     def refute_challenge(self, actor: UUID | str, challenge_id: UUID | str, ground: str) -> AdmissionRecord:
-        """A steward answers a challenge, which closes it.
+        """Refutes a challenge, which closes it.
 
-        Calls `memstore.refute_challenge`.
+        Calls `memstore.refute_challenge`. For stewards. Another refutation of a closed challenge is recorded
+        and changes nothing.
 
         Args:
             actor: the steward.
-            challenge_id: the challenge; one that is closed already stays so.
+            challenge_id: the challenge, open or closed.
             ground: why, 1 to 2,000 characters.
 
         Returns:
@@ -844,7 +844,7 @@ class Functions(ABC):
             ActorUnknown: The account does not exist.
             StewardRequired: Only a steward may do this.
             ChallengeNotFound: There is no such challenge.
-            InvalidValue: A record's ground has 1 to 2,000 characters and is not blank.
+            InvalidValue: A rule is broken: A record's ground has 1 to 2,000 characters and is not blank.
         """
         return self.run(calls.refute_challenge(actor=actor, challenge_id=challenge_id, ground=ground))
 
@@ -861,7 +861,7 @@ class Functions(ABC):
         system_recall_enabled: bool | None = None,
         maximum_system_pool: int | None = None,
     ) -> Settings:
-        """Changes the store's settings, and tells them.
+        """Changes the store's settings and returns them.
 
         Calls `memstore.configure`. Operator only. What is left out stays as it is.
 
@@ -869,19 +869,20 @@ class Functions(ABC):
             maximum_live_memories: the ceiling of new accounts, 0 or more.
             maximum_attached: memories that one recall attaches, 0 or more.
             maximum_attached_characters: characters of bodies that one recall attaches, 0 or more.
-            lexical_floor: 0 to 1: a learned memory is eligible above it.
-            semantic_floor: 0 to 1: likewise.
-            previous_share: 0 to 1: by how much a word of the memory before in the same source_ref counts.
-            next_share: 0 to 1: of the memory after.
+            lexical_floor: 0 to 1: the lexical score above which a learned memory is eligible.
+            semantic_floor: 0 to 1: the semantic score above which it is.
+            previous_share: 0 to 1: how much a lexeme counts that only the previous memory of the same
+                source_ref has.
+            next_share: 0 to 1: likewise, of the next memory.
             system_recall_enabled: whether recall reads the system bucket.
-            maximum_system_pool: claims that are ranked for one turn, 0 or more.
+            maximum_system_pool: claims that rank_claims returns at most, 0 or more.
 
         Returns:
             The settings.
 
         Raises:
-            InvalidValue: Rules are broken; `violations` has all of them: such as
-                settings_lexical_floor_shape.
+            InvalidValue: A rule of settings is broken (such as settings_lexical_floor_shape); `violations`
+                has every one that is.
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(
@@ -901,8 +902,8 @@ class Functions(ABC):
     def forget_embedding_model(self, name: str) -> None:
         """Takes back register_embedding_model.
 
-        Calls `memstore.forget_embedding_model`. Operator only. The name goes at once where no memory uses it,
-        and with its last embedding otherwise.
+        Calls `memstore.forget_embedding_model`. Operator only. The name is deleted at once where no memory
+        uses it, and otherwise with its last embedding.
 
         Args:
             name: the model's name.
@@ -923,34 +924,34 @@ class Functions(ABC):
             role: the role's name.
 
         Raises:
-            InvalidValue: The argument is not of the form that the function takes: no such role.
+            InvalidValue: There is no such role.
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(calls.grant_api(role=role))
 
     def import_memories(self, user_id: UUID | str, memories: Iterable[Mapping[str, object]]) -> list[Memory]:
-        """Brings in memories of one account with their ids and times.
+        """Imports memories of one account with their ids and times.
 
         Calls `memstore.import_memories`. Operator only. As insert_memories, and objects may also have stance,
         inserted_at, updated_at, superseded_at and superseded_by_id; times are texts with a zone, such as
-        2026-01-02T03:04:05Z. What is replaced may point at a row of the same call or at one that is there.
+        2026-01-02T03:04:05Z. A memory may be superseded by one of the same call or by one that is stored.
 
         Args:
             user_id: the account.
             memories: an array of up to 10,000 objects.
 
         Returns:
-            The memories, in the order of the items.
+            The memories in the order of the items.
 
         Raises:
             ActorUnknown: The account does not exist.
-            NotSupersedable: The memory cannot be superseded so: a pointer that no correction could have left.
-            QuotaReached: The account holds as much of this as it may: the account has no room for all.
-            IdTaken: The id is taken: an id belongs to something else.
-            InvalidMemory: Embeddings of this model have another number of dimensions. Rules are broken;
-                `violations` has all of them: the message says which item.
-            InvalidValue: The argument is not of the form that the function takes: no such array, an unknown
-                key, a value of another type; the message says which item.
+            NotSupersedable: A superseded_by_id is one that no correction could have left.
+            QuotaReached: The account has no room for all.
+            IdTaken: An id is taken, and not by the same memory.
+            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
+                broken (the message says which item); `violations` has every one that is.
+            InvalidValue: `memories` is not an array of up to 10,000 objects, or an item has an unknown key or
+                a value of another type; the message says which item.
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(calls.import_memories(user_id=user_id, memories=memories))
@@ -958,22 +959,22 @@ class Functions(ABC):
     def memories_to_embed(
         self, embedding_model: str, *, page_size: int = 1000, after: UUID | str | None = None
     ) -> list[Memory]:
-        """The memories that have no embedding of a model yet.
+        """Lists the live memories that have no embedding of a model.
 
-        Calls `memstore.memories_to_embed`. Operator only. For filling gaps, and for moving a store to another
-        model: embed the bodies, call set_embedding for each row's user_id and id, and ask for the page after
-        the last id.
+        Calls `memstore.memories_to_embed`. Operator only. For missing embeddings, and for moving a store to
+        another model: embed the bodies, call set_embedding with each row's user_id and id, and ask for the
+        page after the last id.
 
         Args:
             embedding_model: the model's name.
-            page_size: 1 to 10,000 memories; 1,000.
-            after: the id of the last memory of the page before.
+            page_size: how many memories, 1 to 10,000; 1,000 by default.
+            after: the id of the last memory of the previous page.
 
         Returns:
-            Live memories of all accounts and buckets, tombstones aside, by id.
+            Memories of all accounts and buckets, tombstones aside, by id.
 
         Raises:
-            InvalidValue: The argument is not of the form that the function takes: embedding_model, page_size.
+            InvalidValue: `embedding_model` is None, or page_size is not 1 to 10,000.
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(
@@ -991,10 +992,9 @@ class Functions(ABC):
             dimensions: 1 to 16,000.
 
         Raises:
-            InvalidMemory: Embeddings of this model have another number of dimensions: embeddings of another
-                width are stored.
-            InvalidValue: Rules are broken; `violations` has all of them: such as
-                embedding_models_dimensions_shape.
+            InvalidMemory: Embeddings with another number of dimensions are stored.
+            InvalidValue: A rule of embedding_models is broken (such as embedding_models_dimensions_shape);
+                `violations` has every one that is.
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(calls.register_embedding_model(name=name, dimensions=dimensions))
@@ -1008,16 +1008,17 @@ class Functions(ABC):
             role: the role's name.
 
         Raises:
-            InvalidValue: The argument is not of the form that the function takes: no such role.
+            InvalidValue: There is no such role.
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(calls.revoke_api(role=role))
 
     def set_maximum_live_memories(self, user_id: UUID | str, maximum_live_memories: int) -> None:
-        """The ceiling of one account.
+        """Sets the ceiling of one account.
 
-        Calls `memstore.set_maximum_live_memories`. Operator only. A ceiling below what the account holds
-        takes nothing away: it can correct and delete, and adds nothing. For new accounts: configure.
+        Calls `memstore.set_maximum_live_memories`. Operator only. An account that holds more than its ceiling
+        keeps its memories: it can correct and delete, and add nothing. The ceiling of new accounts is a
+        setting (configure).
 
         Args:
             user_id: the account.
@@ -1025,7 +1026,7 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: The ceiling of live memories is 0 or more.
+            InvalidValue: A rule is broken: The ceiling of live memories is 0 or more.
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(
@@ -1043,44 +1044,48 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: An account is a steward or not, and not once it is erased.
+            InvalidValue: A rule is broken: An account is a steward or not, and not once it is erased.
             AccessDenied: The role isn't the schema's owner.
         """
         return self.run(calls.set_steward(user_id=user_id, steward=steward))
 
     def store_statistics(self) -> list[Statistic]:
-        """Figures of the whole store, for monitoring.
+        """Returns figures of the whole store, for monitoring.
 
         Calls `memstore.store_statistics`. Operator only. One row a figure, with labels as Prometheus has
-        them, so that an exporter passes them on as they are. No text of anybody's is in it: accounts appear
-        by id, and only the fullest ones.
+        them, so that an exporter can pass them on. No text of a memory is in it; accounts appear by id, and
+        only the fullest ones.
 
-        It may be asked every minute: in a store of 1.3 million memories it takes 0.2 s. What would need a
-        scan of them is counted up to about 32 MB (some 50,000 rows), and beyond that estimated from so many
-        pages picked at random, which is then told by exact. Estimates are mostly within 5 %, and coarser for
-        what is rare. The rest reads the accounts, the live claims and PostgreSQL's own counters.
+        It may be called every minute: in a store of 1.3 million memories it takes 0.2 s. Counts that need a
+        scan of the memories are exact up to about 32 MB (some 50,000 rows), and beyond that estimated from a
+        random sample of as many pages; exact then is false. Estimates are mostly within 5 %, and coarser for
+        what is rare. Other figures are read from the accounts, the live claims and PostgreSQL's own counters.
 
         Figures::
 
             schema_version
-            accounts {state}                     active, erased
+            accounts {state}                       active, erased
             stewards
-            accounts_near_ceiling                those that hold 90 % of their ceiling or more
-            account_fullness {account}           live memories / ceiling, of the 20 fullest of these
-            memories {bucket, state}             live, superseded, tombstone
-            unembedded_memories                  live ones, tombstones aside, that have no embedding
-            unembedded_memories {model}          that have none of this model; of the 20 models with the most
-            claims {status}                      live ones: candidate, admitted, rejected, suspended
-            open_challenges {state}              effective: it suspends its claim; queued: its author's share is used up, or an
-                                                 earlier one of the author's counts; not_admitted: its claim is not; unevidenced
-            oldest_open_challenge_seconds {state}  where there are any
-            table_bytes {table}                  with what is stored out of line, without indexes
-            live_rows, dead_rows {table}         as PostgreSQL's counters have them, as all that follows
-            row_updates, hot_row_updates {table}   hot: without work for the indexes
+            accounts_near_ceiling                  those that hold 90 % of their ceiling or more
+            account_fullness {account}             live memories / ceiling, of the 20 fullest of these
+            memories {bucket, state}               live, superseded, tombstone
+            unembedded_memories                    live ones, tombstones aside, that have no embedding
+            unembedded_memories {model}            that have none of this model; of the 20 most used models
+            claims {status}                        live ones: candidate, admitted, rejected, suspended
+            open_challenges {state}                effective: it suspends its claim
+                                                   queued: its author's share is used up, or an earlier one
+                                                   of the author's against the claim counts
+                                                   not_admitted: its claim is not admitted
+                                                   unevidenced
+            oldest_open_challenge_seconds {state}  of each state that there is
+            table_bytes {table}                    with TOAST, without indexes
+            live_rows, dead_rows {table}           as PostgreSQL's counters have them, like all that follows
+            row_updates, hot_row_updates {table}   hot: without a change of an index
             sequential_scans {table}
-            seconds_since_vacuum, seconds_since_analyze {table}  by autovacuum or by hand; absent where never
+            seconds_since_vacuum {table}           by autovacuum or by hand; absent where there was none
+            seconds_since_analyze {table}          likewise
             index_bytes, index_scans {table, index}
-            setting {name}                       as configure has them; 1 is on
+            setting {name}                         as configure has them; 1 is on
 
         Returns:
             Name, labels, value, and whether the value is exact.
@@ -1091,46 +1096,48 @@ class Functions(ABC):
         return self.run(calls.store_statistics())
 
     def verify_store(self) -> list[Invariant]:
-        """Whether the store's data is as its rules have it.
+        """Checks the store's data against its rules.
 
-        Calls `memstore.verify_store`. Operator only. One row for each invariant, each with how many rows
-        break it and the id of one of them; no text is shown. It reads the whole store in one snapshot,
-        changes nothing, and takes a while for a large one. Constraints and triggers hold all of this; what
-        gets past them is a damaged disk, a superuser who turned them off, or a fault.
+        Calls `memstore.verify_store`. Operator only. One row for each invariant: how many rows break it, and
+        the id of one of them; no text is shown. It reads the whole store in one snapshot, changes nothing,
+        and takes a while for a large one. Constraints and triggers hold all of this: a violation means a
+        damaged disk, a superuser who disabled them, or a bug.
 
         Invariants::
 
-            users_rules, settings_rules, embedding_models_rules, memories_rules, memory_admissions_rules, claim_counter_rules,
-            deployment_rules   each row obeys the rules of its table
-            single_rows        settings and the counter of claims have one row each
+            users_rules, settings_rules, embedding_models_rules, memories_rules, memory_admissions_rules,
+            claim_counter_rules, deployment_rules   each row obeys the rules of its table
+            single_rows        settings and claim_counter have one row each
             live_memories      an account's count of live memories is that of its rows
             candidates         an account's counts of what recall can attach are those of its rows
             erased_accounts    an erased account has no memories, and no texts in its records
             owners             each memory's account exists
-            chain_targets      what a memory is replaced by exists
-            chain_times        what has a replacement has the time of it
+            chain_targets      the replacement of a memory exists
+            chain_times        a memory that has a replacement has the time of it
             chain_order        a replacement is itself replaced later
             chain_loops        no memory is replaced by way of itself
-            chain_borders      a replacement is of the same account, or both are of the system bucket
-            search_vectors     the words of a memory are those of its body
+            chain_borders      a replacement is of the same account, or both are in the system bucket
+            search_vectors     the lexemes of a memory are those of its body
             tombstones         a memory is a tombstone if it has a stance
             model_names        the model of each embedding is known
             model_dimensions   each embedding has its model's number of dimensions
             record_targets     a record is about a claim that exists
             record_authors     a record's account exists
-            record_slugs       a record's slug and the literals of its keys are those of its fields
+            record_slugs       a record's generated columns are those of its fields
             refutations        a refutation names a challenge of the same claim
-            claim_statuses     the statuses that are kept are those that the records give
-            open_challenges    the open challenges that are kept are those of the records, and those suspend that should
+            claim_statuses     the stored statuses are those that the records give
+            open_challenges    the stored open challenges, and which suspend, are those that the records give
             challenge_limit    no account has more open challenges than it may
-            claim_counter      the count of admitted claims is that of the records
+            claim_counter      the stored number of admitted claims is that of the records
             admitted_claims    what system recall reads are the live claims whose status is admitted
-            claim_languages    the counts of their languages are theirs
-            claim_words        the counts of their words are theirs
+            claim_languages    the stored numbers of claims by language are theirs
+            claim_words        the stored numbers of claims by lexeme are theirs
+            claim_signs        the stored signs of their embeddings are theirs
             guards             triggers and row-level security are on, constraints and indexes valid
 
         Returns:
-            Of each invariant its name, the number of violations, and the id of one (of a guard its name).
+            Of each invariant its name, the number of violations, and the id of one of them (of a guard its
+            name).
 
         Raises:
             AccessDenied: The role isn't the schema's owner.

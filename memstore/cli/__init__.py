@@ -2,8 +2,6 @@
 
 import sys
 
-MORE_PACKAGES = "the command needs more packages: pip install 'pg-memstore[cli]'"
-
 
 def main() -> None:
     """Runs the command."""
@@ -12,7 +10,10 @@ def main() -> None:
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
-        sys.exit(f"memstore: {MORE_PACKAGES}")
+        from memstore.cli.output import MORE_PACKAGES, complain
+
+        complain(MORE_PACKAGES)
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
     app(prog_name="memstore")

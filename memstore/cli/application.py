@@ -1,4 +1,4 @@
-"""What the commands of `memstore` share: how one is made, the options, and how they read and show."""
+"""What the commands of `memstore` share: registration, options, and reading and printing."""
 
 import inspect
 import sys
@@ -10,25 +10,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVa
 
 import typer
 
-from memstore.cli.failures import Commands, UsageError
+from memstore.cli.errors import ErrorReportingGroup, UsageError
 from memstore.models import Evidence
 
-# Help texts and completion don't wait for psycopg.
+# Not at run time: help texts and completion would wait for psycopg.
 if TYPE_CHECKING:
     from memstore.cli.session import Session
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-app = typer.Typer(
-    cls=Commands,
+app: typer.Typer = typer.Typer(
+    cls=ErrorReportingGroup,
     epilog="Without a database URL, memstore keeps a private PostgreSQL in your data directory.",
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     invoke_without_command=True,
 )
 
-# What every command takes, before or behind its name.
+# Options of every command, before or after its name.
 DatabaseUrl = Annotated[
     str | None,
     typer.Option(
@@ -57,7 +57,7 @@ Bucket = Annotated[
 ]
 Source = Annotated[str | None, typer.Option(metavar="NAME", help="Which work taught it.")]
 Language = Annotated[
-    str | None, typer.Option(metavar="NAME", help="How its words are read, such as english or simple.")
+    str | None, typer.Option(metavar="NAME", help="Its language, such as english or simple.")
 ]
 Ground = Annotated[str, typer.Argument(metavar="GROUND", help="Why; - reads it from standard input.")]
 ClaimId = Annotated[
@@ -70,7 +70,7 @@ EvidenceRefs = Annotated[
     list[str] | None,
     typer.Option(
         metavar="KIND:REF@DIGEST",
-        help="A receipt, memory or url, with its digest behind the last @; or a JSON object with"
+        help="A receipt, memory or url, with its digest after the last @; or a JSON object with"
         " kind, ref and digest. Repeatable.",
     ),
 ]
@@ -79,7 +79,9 @@ AsOf = Annotated[
     typer.Option(metavar="DATE", formats=["%Y-%m-%d"], help="For which day it holds; today if left out."),
 ]
 Entity = Annotated[str | None, typer.Option(metavar="NAME", help="What it is about.")]
-Limit = Annotated[int | None, typer.Option(metavar="NUMBER", min=1, max=sys.maxsize, help="So many at most.")]
+Limit = Annotated[
+    int | None, typer.Option(metavar="NUMBER", min=1, max=sys.maxsize, help="The most to list.")
+]
 NewId = Annotated[str | None, typer.Option("--id", metavar="UUID", help="Its id: makes a retry safe.")]
 
 
@@ -117,7 +119,7 @@ _SHARED = [
 def command(
     *examples: str, name: str | None = None, **settings: Any
 ) -> "Callable[[Callable[Concatenate[Session, P], None]], Callable[Concatenate[Session, P], None]]":
-    """Makes a function a command: its first argument becomes the session, and the shared options are added.
+    """Makes a function a command, with the session as its first argument, and with the shared options.
 
     Args:
         examples: For the help text.
@@ -134,7 +136,7 @@ def command(
             if ctx.args:
                 raise UsageError("there are too many arguments; a text of several words goes in quotes")
             own = [arguments.pop(shared.name) for shared in _SHARED]
-            # What is given behind the command's name counts, also where it is empty.
+            # An option after the command's name overrides the same before it, even with an empty value.
             given = (
                 before if mine in (None, False) else mine for mine, before in zip(own, ctx.obj, strict=True)
             )
@@ -147,7 +149,7 @@ def command(
         run.__signature__ = signature  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
         shown = "".join(f"\n  {example}" for example in examples)
-        # Allowed, so that click doesn't show them: they may be words of a text.
+        # Refused above, since click's message would quote them, and they may be of a private text.
         context_settings = {"allow_extra_args": True, **settings.pop("context_settings", {})}
         app.command(
             name or function.__name__,
@@ -161,7 +163,7 @@ def command(
 
 
 def read_text(text: str) -> str:
-    """Gives a text, or for - what standard input has."""
+    """Gives a text; for - it reads standard input."""
     if text != "-":
         return text
     try:
@@ -172,7 +174,7 @@ def read_text(text: str) -> str:
 
 
 def show_first(found: Iterator[T], limit: int | None, show: Callable[[Iterator[T]], None]) -> T | None:
-    """Shows so many at most, and gives the last one shown."""
+    """Shows at most `limit` of them, and gives the last one shown."""
     last: list[T] = []
 
     def shown() -> Iterator[T]:
@@ -186,7 +188,7 @@ def show_first(found: Iterator[T], limit: int | None, show: Callable[[Iterator[T
 
 @contextmanager
 def progress(total: Callable[[], int | None], in_bytes: bool = False) -> Iterator[Callable[[int], None]]:
-    """Shows how much is done, at a terminal."""
+    """Shows a progress bar at a terminal."""
     if not sys.stderr.isatty():
         yield lambda amount: None
         return
@@ -200,15 +202,15 @@ def progress(total: Callable[[], int | None], in_bytes: bool = False) -> Iterato
 
 
 def day(moment: datetime | None) -> date | None:
-    """Gives the date of what the option `--as-of` took."""
+    """Gives the date of an option `--as-of`."""
     return moment.date() if moment else None
 
 
 def evidence_refs_of(given: Sequence[str] | None) -> list[Evidence] | None:
-    """Reads what the option `--evidence` took.
+    """Reads the values of the option `--evidence`.
 
     Raises:
-        UsageError: It is no evidence.
+        UsageError: One can't be read.
     """
     return [_piece(each) for each in given] if given else None
 

@@ -1,4 +1,4 @@
-"""What `memstore demo` shows: each step as a command and as SQL, and what the SQL returns."""
+"""The steps of `memstore demo`: each as a command and as SQL, with the rows that the SQL returns."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from memstore.store import Store
 
 @dataclass(frozen=True)
 class Step:
-    """One step that was run.
+    """One step, and its result.
 
     Attributes:
         about: What it shows.
         command: The command that does the same.
-        sql: What was run.
+        sql: The statement.
         rows: What it returned.
     """
 
@@ -51,7 +51,7 @@ _STEPS = (
         "select note\nfrom memstore.recall({account}, 'Install the dependencies.');",
     ),
     (
-        "This turn is about deploys: what fits it best comes first.",
+        "This turn is about deploys: the best match comes first.",
         "recall 'Which branch do deploys run from?'",
         "select note\nfrom memstore.recall({account}, 'Which branch do deploys run from?');",
     ),
@@ -64,7 +64,7 @@ _STEPS = (
 
 
 def run_demo(connection: psycopg.Connection[Any]) -> Iterator[Step]:
-    """Runs the steps under an account of their own, and erases it."""
+    """Runs the steps under a new account, and erases it."""
     name = f"demo-{uuid4().hex[:8]}"
     account = f"memstore.find_user('{name}')"
     first = ""
@@ -80,7 +80,7 @@ def run_demo(connection: psycopg.Connection[Any]) -> Iterator[Step]:
             first = first or str(step.rows[0]["id"])
             yield step
         erase = f"select memstore.delete_user({account}) as memories_erased;"
-        yield _run(connection, "An account is erased with all that it had.", "", erase)
+        yield _run(connection, "An account is erased with all its memories.", "", erase)
     finally:
         store = Store(connection)
         if not connection.broken and (actor := store.find_user(name)):

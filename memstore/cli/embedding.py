@@ -1,4 +1,4 @@
-"""Which embedder `memstore embed` uses, and how much there is to do."""
+"""Which embedder `memstore embed` uses, and how many memories it has to embed."""
 
 import sys
 from importlib import import_module
@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import typer
 
-from memstore.cli.failures import REFUSED, UsageError
+from memstore.cli.errors import REFUSED, UsageError
 from memstore.cli.output import complain
 from memstore.embedders import Embedder, ready
 
@@ -16,7 +16,7 @@ def find_embedder(named: str | None) -> Embedder:
     """Finds the ready embedder, or one of the user's own.
 
     Args:
-        named: The ready one's model; or a module and the variable there, with a colon between them.
+        named: The ready one's model, or MODULE:VARIABLE.
 
     Raises:
         UsageError: There is no such embedder.
@@ -34,7 +34,7 @@ def find_embedder(named: str | None) -> Embedder:
 
 def _own(named: str) -> Embedder:
     module, _, variable = named.partition(":")
-    sys.path.insert(0, "")  # where the user is, as for python -m
+    sys.path.insert(0, "")  # the current directory, as for python -m
     try:
         found = getattr(import_module(module), variable)
     except (ImportError, AttributeError, TypeError, ValueError) as error:
@@ -45,7 +45,7 @@ def _own(named: str) -> Embedder:
 
 
 def require_working(embedder: Embedder) -> None:
-    """Tries an embedder on a text of no one's, so that what is wrong with it can be told.
+    """Tries an embedder on a text that isn't private, so that its exception can be printed.
 
     Raises:
         Exit: It fails.
@@ -60,8 +60,8 @@ def require_working(embedder: Embedder) -> None:
     raise typer.Exit(REFUSED)
 
 
-def count_gaps(connection: psycopg.Connection[Any], model: str) -> int:
-    """Counts what `memstore.embedders.fill` would go through."""
+def count_unembedded(connection: psycopg.Connection[Any], model: str) -> int:
+    """Counts the memories that `memstore.embedders.fill` would embed."""
     query = (
         "select count(*) from memstore.memories"
         " where superseded_at is null and not promoted and embedding_model is distinct from %s"

@@ -13,13 +13,13 @@ from uuid import UUID
 import psycopg
 
 from memstore.api import calls
-from memstore.wire import Call, pin
+from memstore.wire import Call, use_text_adapters
 
 _PAGE = 10_000
 
 
 def export(connection: psycopg.Connection[Any], actor: UUID) -> Iterator[str]:
-    """Reads an account, as it is at one moment, a row at a time.
+    """Reads an account in one snapshot, a row at a time.
 
     Yields:
         JSON objects, as the database writes them.
@@ -50,7 +50,7 @@ def _stream(connection: psycopg.Connection[Any], call: Call[Any]) -> Iterator[st
 
 @contextmanager
 def private_file(name: str) -> Iterator[IO[bytes]]:
-    """Opens what an export goes to: a file that its owner alone can read, there only once it is whole.
+    """Opens the file of an export: readable by its owner alone, and in place only once it is complete.
 
     Args:
         name: The file; - is standard output.
@@ -66,7 +66,7 @@ def private_file(name: str) -> Iterator[IO[bytes]]:
         with path.open("wb") as stream:
             yield stream
     else:
-        path = path.resolve()  # of a link what it points to
+        path = path.resolve()  # a link stays, and its target is replaced
         handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
             with os.fdopen(handle, "wb") as stream:

@@ -1,4 +1,4 @@
-"""Importing memories from JSON Lines: a batch at a time, or a whole account that was exported."""
+"""Importing memories from JSON Lines: in batches, or an exported account in one transaction."""
 
 import json
 import re
@@ -17,16 +17,16 @@ from memstore.models import Memory
 from memstore.store import Store
 
 _LONGEST_LINE = 1 << 25  # bytes
-_LARGEST_BATCH = 1 << 25  # bytes of lines, beyond which no other line joins
-_FORMAT = 1  # of exports, as export_account has it
+_LARGEST_BATCH = 1 << 25  # bytes of lines, from which on no line is added
+_FORMAT = 1  # the version that export_account writes
 
 
 class LineRefused(Exception):
     """A line, or all lines of a batch, can't be imported.
 
     Attributes:
-        where: Which ones.
-        refusal: What is wrong.
+        where: Which lines.
+        refusal: The reason.
     """
 
     def __init__(self, where: str, refusal: MemstoreError) -> None:
@@ -57,9 +57,9 @@ class Import:
 
     Attributes:
         imported: How many memories were written.
-        already_there: How many were there before, with the same id and content.
-        replaced_otherwise: How many of an export were there before, and replaced, or not, unlike in the file.
-        whole: Whether the file is an export, of which all is written or nothing.
+        already_there: How many the account had already, with the same id and content.
+        replaced_otherwise: How many of these are superseded otherwise than in the export.
+        is_export: Whether the file is an export, which is written in one transaction.
     """
 
     def __init__(
@@ -68,37 +68,37 @@ class Import:
         """Prepares an import.
 
         Args:
-            connection: Where to.
+            connection: The connection of the database.
             store: The store on that connection.
-            account: Finds the account, or makes it, of a language.
+            account: Finds the account, or creates it with a language.
         """
-        self.imported = 0
-        self.already_there = 0
-        self.replaced_otherwise = 0
-        self.whole = False
+        self.imported: int = 0
+        self.already_there: int = 0
+        self.replaced_otherwise: int = 0
+        self.is_export: bool = False
         self._connection = connection
         self._store = store
         self._account = account
 
     def run(self, file: IO[bytes], count: int) -> Iterator[int]:
-        """Imports a file, in batches of which all is written or nothing; of an export, all or nothing.
+        """Imports a file, a transaction a batch, or an export in one transaction.
 
         Args:
             file: Lines of UTF-8, each empty or an object with the arguments of `insert_memory`; or an export.
-            count: How many lines a batch has at most.
+            count: The most lines of a batch.
 
         Yields:
             The bytes of each batch that was written.
 
         Raises:
-            LineRefused: Nothing of the line's batch is written, nor what comes after.
-            MemstoreError: Likewise, for what isn't about lines.
+            LineRefused: The line's batch isn't written, nor what follows.
+            MemstoreError: Likewise, for a reason that isn't in a line.
         """
         lines = _lines(file)
         first = next(lines, None)
         if first and isinstance(first.item, dict) and "export" in first.item:
-            self.whole = True
-            yield from self._run_whole(first, lines, count)
+            self.is_export = True
+            yield from self._run_export(first, lines, count)
             return
         actor = self._account("english")
         [(started,)] = self._connection.execute("select clock_timestamp()").fetchall()
@@ -111,7 +111,7 @@ class Import:
             self.already_there += len(memories) - written
             yield batch.size
 
-    def _run_whole(self, first: _Line, lines: Iterator[_Line], count: int) -> Iterator[int]:
+    def _run_export(self, first: _Line, lines: Iterator[_Line], count: int) -> Iterator[int]:
         if first.item["export"] != _FORMAT:
             raise _malformed(first.number, "The file was exported by another version of memstore.")
         expected, language = first.item.get("memories"), first.item.get("language")
@@ -173,7 +173,7 @@ def _locate(refusal: MemstoreError, batch: _Batch, function: str) -> LineRefused
     for line in batch.lines:
         try:
             calls.insert_memories(actor=UUID(int=0), memories=[line.item])
-        except InvalidValue as error:  # it can't even be sent
+        except InvalidValue as error:  # the client refuses to send it
             return LineRefused(f"line {line.number}", error)
     return LineRefused(f"lines {batch.lines[0].number} to {batch.lines[-1].number}", refusal)
 

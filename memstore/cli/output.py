@@ -1,4 +1,4 @@
-"""What the command prints: JSON where asked for, tables at a terminal, else plain lines.
+"""What the command prints: JSON if asked for, tables at a terminal, else tab-separated lines.
 
 Bodies are untrusted: control characters and bidirectional controls are printed as escapes, so that no memory
 can move a terminal's cursor, or end a line.
@@ -18,6 +18,7 @@ from memstore.models import AdmissionRecord, Claim, Memory
 
 T = TypeVar("T")
 
+MORE_PACKAGES = "the command needs more packages: pip install 'pg-memstore[cli]'"
 # Together with lone surrogates, which no output could encode.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 UNITS = (("year", 31536000), ("month", 2592000), ("day", 86400), ("hour", 3600), ("minute", 60))
@@ -27,12 +28,12 @@ CLAIM_COLUMNS = ("id", "slug", "status", "challenges", "written", "body")
 
 
 def printable(text: str) -> str:
-    """Writes what could steer a terminal, and line ends, as Python writes them in strings."""
+    """Escapes line ends, and what could control a terminal, as Python does in strings."""
     return _UNSAFE.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def printable_json(text: str) -> str:
-    """Writes what could steer a terminal as JSON does in strings, where alone it can stand."""
+    """Escapes what could control a terminal as JSON does; valid JSON has such characters only in strings."""
     return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -42,7 +43,7 @@ def complain(text: str) -> None:
 
 
 def age(moment: datetime) -> str:
-    """Tells how long ago, in words, as the note of a recall does."""
+    """Tells how long ago a moment is, as the note of a recall does."""
     seconds = max((datetime.now(UTC) - moment).total_seconds(), 0)
     for unit, length in UNITS:
         if number := int(seconds // length):
@@ -51,11 +52,18 @@ def age(moment: datetime) -> str:
 
 
 def memory_cells(memory: Memory, pretty: bool) -> tuple[str, ...]:
-    """Gives the cells of `MEMORY_COLUMNS`; at a terminal, the id's beginning is enough to name it by."""
+    """Gives the cells of `MEMORY_COLUMNS`; at a terminal only the id's first characters."""
     state = "live" if memory.live else "superseded"
     if pretty:
         return str(memory.id)[:8], memory.bucket, age(memory.inserted_at), state, memory.body
     return str(memory.id), memory.bucket, memory.inserted_at.isoformat(), state, memory.body
+
+
+def effect_text(effect: str) -> str:
+    """Tells the effect of a challenge on its claim."""
+    if effect == "not_admitted":
+        return "without effect, since the claim is not admitted"
+    return effect.replace("_", " ")
 
 
 def claim_cells(claim: Claim, pretty: bool) -> tuple[str, ...]:
@@ -76,7 +84,7 @@ class Output:
 
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
-        self.pretty = not as_json and sys.stdout.isatty()
+        self.pretty: bool = not as_json and sys.stdout.isatty()
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
@@ -88,13 +96,13 @@ class Output:
         columns: Sequence[str] = (),
         document: Callable[[T], object] = lambda record: record,
     ) -> None:
-        """Prints records as they come, so that any number of them takes little memory.
+        """Prints records as they come, in constant memory.
 
         Args:
             records: What to print.
             cells: Makes the texts of one, for a terminal or not.
-            columns: The heads of a terminal's table.
-            document: Makes what JSON shows of one.
+            columns: The headings of a terminal's table.
+            document: Makes the JSON of one.
         """
         if self.pretty:
             rows = (cells(record, True) for record in records)
@@ -122,16 +130,16 @@ class Output:
         self.records(claims, claim_cells, CLAIM_COLUMNS, asdict)
 
     def record(self, record: AdmissionRecord, done: str, status: str) -> None:
-        """Prints the id of a record, and what its claim's status is with it."""
-        start, now = ((f"{done} ",), "the claim is now ") if self.pretty else ((), "")
-        self.records(
-            [record],
-            lambda each, _: (*start, str(each.id), f"{now}{status}"),
-            document=lambda each: {**asdict(each), "status": status},
-        )
+        """Prints the id of a record, its claim's status with it, and the effect of a challenge."""
+        cells = [str(record.id), status]
+        if self.pretty:
+            cells = [f"{done} ", str(record.id), f"the claim is now {status}"]
+        if record.effect:
+            cells.append(f"the challenge is {effect_text(record.effect)}" if self.pretty else record.effect)
+        self.records([record], lambda *_: cells, document=lambda each: {**asdict(each), "status": status})
 
     def facts(self, facts: Mapping[str, object]) -> None:
-        """Prints one object: a line a value, leaving out what is absent."""
+        """Prints one object: a line a value, without those that are None."""
         if self.as_json:
             self._document(facts)
             return
@@ -157,7 +165,7 @@ class Output:
             table.add_column(head, no_wrap=True)
         table.add_column(heads[-1], overflow="fold")
         for row in rows:
-            # As Text, so that nothing in it is taken for markup.
+            # As Text, in which rich reads no markup.
             table.add_row(*(Text(printable(cell)) for cell in row))
         Console(highlight=False).print(table)
 

@@ -1,4 +1,4 @@
-"""One run of the command: which database, and which account."""
+"""One run of the command: its database and its account."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -11,7 +11,7 @@ from uuid import UUID
 
 import psycopg
 
-from memstore.cli.failures import UsageError
+from memstore.cli.errors import UsageError
 from memstore.cli.output import Output
 from memstore.embedded import EmbeddedServer
 from memstore.embedders import Embedder, ready
@@ -35,7 +35,7 @@ _TIMEOUT = 5.0  # seconds for a connection
 
 
 class Session:
-    """What the commands work with; connections and the private server are made when first asked for.
+    """What the commands work with. Connections and the private server are opened when they are first used.
 
     Args:
         database_url: The database; where it is left out, the environment's or the private one.
@@ -44,10 +44,12 @@ class Session:
     """
 
     def __init__(self, database_url: str | None, account: str | None, as_json: bool) -> None:
-        self.account_given = account is not None
-        # An empty name is none: a script's unset variable must not mean the default account.
-        self.account = os.environ.get("MEMSTORE_ACCOUNT") or DEFAULT_ACCOUNT if account is None else account
-        self.out = Output(as_json)
+        self.account_given: bool = account is not None
+        # An empty --account stays empty: a script's unset variable must not mean the default account.
+        if account is None:
+            account = os.environ.get("MEMSTORE_ACCOUNT") or DEFAULT_ACCOUNT
+        self.account: str = account
+        self.out: Output = Output(as_json)
         self._given_url = database_url
         self._held = ExitStack()
 
@@ -111,11 +113,11 @@ class Session:
         return Store(self.connection, embedder=embedder and replace(embedder, time_limit=time_limit))
 
     def writer(self, language: str = "english") -> UUID:
-        """Finds the account, or makes it, of this language."""
+        """Finds the account, or creates it with this language."""
         return self.store.create_user(external_ref=self.account, language=language)
 
     def reader(self) -> UUID | None:
-        """Finds the account; the default one need not be there yet.
+        """Finds the account; None where the default one doesn't exist yet.
 
         Raises:
             ActorUnknown: There is no such account.
@@ -126,7 +128,7 @@ class Session:
         return found
 
     def existing(self) -> UUID:
-        """Finds the account, the default one too.
+        """Finds the account, which must exist even if it is the default one.
 
         Raises:
             ActorUnknown: There is no such account.
@@ -177,7 +179,7 @@ class Session:
         return actor, _named(given, ids, nothing)
 
     def find_claim(self, actor: UUID, given: str) -> UUID:
-        """Finds the claim that a full id names, or the beginning of one: the account's own, or in the queue.
+        """Finds the claim that a full id names, or the beginning of one. Stewards find all live claims.
 
         Raises:
             RecordTargetNotFound: No claim that the account can list is named so.
@@ -196,7 +198,7 @@ class Session:
         return _named(given, ids(), nothing)
 
     def find_challenge(self, actor: UUID, given: str) -> UUID:
-        """Finds the challenge that a full id names, or the beginning of one: of the open ones in the queue.
+        """Finds the challenge that a full id names, or the beginning of one: on claims with open challenges.
 
         Raises:
             ChallengeNotFound: None is named so.
@@ -215,7 +217,7 @@ class Session:
 
 
 def _named(given: str, ids: Iterable[UUID], nothing: MemstoreError) -> UUID:
-    """Gives the id that is meant; the others are read only where its beginning alone is given."""
+    """Gives the one id that begins as given; `ids` are read only where that isn't a full id."""
     try:
         return UUID(given)
     except ValueError:
@@ -231,7 +233,7 @@ def _named(given: str, ids: Iterable[UUID], nothing: MemstoreError) -> UUID:
 
 
 def installed(connection: psycopg.Connection[Any]) -> dict[str, str | None] | None:
-    """Reads what the database has: checksums by migration, and that of the code layer as `sql`.
+    """Reads what is installed: checksums by migration, and that of the code layer as `sql`.
 
     Returns:
         None where nothing is installed.

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from memstore.cli.output import UNITS, Output
 from memstore.models import Statistic
 
-# At a terminal these stand beside each other, by table and by index.
+# A terminal shows these as columns, with a row for each table or index.
 _TABLES = {
     "table_bytes": "size",
     "live_rows": "rows",
@@ -21,7 +21,7 @@ _ELSEWHERE = {*_TABLES, *_INDEXES, "seconds_since_analyze", "setting"}  # memsto
 
 
 def show_statistics(statistics: Sequence[Statistic], out: Output) -> None:
-    """Prints figures: tables at a terminal, else a line a figure, as the database has them."""
+    """Prints figures: tables at a terminal, else a line a figure with the database's numbers."""
     if not out.pretty:
         out.records(statistics, lambda each, _: _plain(each), document=asdict)
         return

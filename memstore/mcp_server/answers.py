@@ -1,23 +1,24 @@
 """What the tools answer."""
 
 from datetime import date, datetime
+from typing import ClassVar
 from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 
 
 class Answer(BaseModel):
-    """What a tool answers: fields for programs, and texts for models. A field that is absent is left out."""
+    """What a tool answers: fields for programs, and texts for models. Fields that are None are left out."""
 
-    model_config = ConfigDict(from_attributes=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(from_attributes=True)
 
     def texts(self) -> list[str]:
-        """Gives the texts; JSON, in which no body can pass for anything else."""
+        """Gives the texts: JSON, in which a body can't pass for anything else."""
         return [self.model_dump_json(exclude_none=True)]
 
 
 class Memory(Answer):
-    """A memory; the account is left out, which is the configuration's."""
+    """A memory, without the account, which is that of the configuration."""
 
     id: UUID
     bucket: str
@@ -40,7 +41,7 @@ class Memories(Answer):
 
     Attributes:
         memories: The memories.
-        after: What `after` has to be for the next page; absent where there is none.
+        after: The argument `after` for the next page; None where there is none.
     """
 
     memories: list[Memory]
@@ -48,7 +49,7 @@ class Memories(Answer):
 
 
 class Recall(Answer):
-    """What one turn is told; the ids of what the note tells come as a text of their own."""
+    """What to tell a model before a turn: the note as one text, the ids of its lines as another."""
 
     note: str | None = Field(None, repr=False)
     memories: list[Memory]
@@ -68,7 +69,7 @@ class Recall(Answer):
 
 
 class Record(Answer):
-    """One record of the argument about a claim, whoever wrote it."""
+    """One record about a claim, without the account that wrote it."""
 
     id: UUID
     role: str
@@ -77,10 +78,17 @@ class Record(Answer):
     ground: str = Field(repr=False)
     evidence_refs: list[dict[str, str]] | None = Field(None, repr=False)
     inserted_at: datetime
+    effect: str | None = None
 
 
-class Argument(Answer):
-    """The argument about a claim, and what it comes to."""
+class Records(Answer):
+    """The records about a claim, and its status by them."""
 
     status: str
     records: list[Record]
+
+
+class Challenged(Records):
+    """The same, with the effect of the challenge that was made."""
+
+    effect: str

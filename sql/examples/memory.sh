@@ -2,7 +2,7 @@
 # Remembers and recalls with psql (15 or newer) and nothing else.
 #
 #   memory.sh remember ACCOUNT [TEXT]   prints the memory's id
-#   memory.sh recall ACCOUNT [TURN]     prints the note that belongs before the turn
+#   memory.sh recall ACCOUNT [TURN]     prints the note to put before the turn
 #
 # ACCOUNT is the application's own id of an account. A text that is left out is read from standard input. The database
 # is libpq's: PGSERVICE, or PGHOST, PGDATABASE, PGUSER.
@@ -24,7 +24,7 @@ case $1 in
 esac
 
 # Texts go through the environment: arguments of a program are open to every user of the machine. psql quotes them
-# where it reads :'text', so nothing in them is SQL. Its words are read below, so they are not to be translated.
+# where it reads :'text', so nothing in them is SQL. Its messages are parsed below, so they must not be translated.
 if [ $# -ge 3 ]; then TEXT=$3; else TEXT=$(cat); fi
 ACCOUNT=$2 LC_ALL=C PGCLIENTENCODING=UTF8
 export ACCOUNT TEXT LC_ALL PGCLIENTENCODING

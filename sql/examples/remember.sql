@@ -2,7 +2,7 @@
 --
 --   psql -qAtX -d agents -v account=customer-7 -f sql/examples/remember.sql
 --
--- Below each statement is what it prints, in a store where nobody knows customer-7.
+-- Below each statement is what it prints, in a store that has no account customer-7 yet.
 \set ON_ERROR_STOP on
 
 -- Safe to repeat: the same external_ref is the same account.
@@ -19,7 +19,8 @@ select body, superseded_at is null from memstore.memory_history(:'account_id', :
 --> I use npm.|f
 --> I use pnpm, not npm.|t
 
--- A refusal ends a script. Where it should not, psql still knows its state: others have their names in \errverbose.
+-- With ON_ERROR_STOP a refusal ends the script. Without it, psql has its SQLSTATE in a variable; \errverbose shows its
+-- name.
 \set ON_ERROR_STOP off
 select memstore.supersede_memory(:'account_id', :'memory_id', 'I use yarn.');
 \echo :SQLSTATE :LAST_ERROR_MESSAGE

@@ -1,4 +1,4 @@
--- What the examples of the reference find: an account with one memory, and a steward with one admitted claim.
+-- The store in which the examples of the reference run: an account with one memory, a steward with one admitted claim.
 select memstore.create_user(external_ref => 'account-1');
 select memstore.insert_memory(
   memstore.find_user('account-1'), 'I use pnpm, not npm.', id => '00000000-0000-4000-8000-000000000001');

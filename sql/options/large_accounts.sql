@@ -1,10 +1,10 @@
--- For accounts of many thousand live memories: the indexes from which recall then reads the words of a turn, instead
--- of looking at each of the account's memories. They cost every insert, so they are the operator's choice.
+-- For accounts of many thousand live memories: with these indexes a lexical recall reads the memories that have a word
+-- of the query, instead of all of the account's. They make every insert slower, so they are the operator's choice.
 --
 --   psql -d agents -f sql/options/large_accounts.sql
 --
 -- The owner of the database runs it, also while the store is in use; it needs PostgreSQL's own btree_gin, and can be
--- repeated. Accounts below 5,000 live memories are read as before. To take it back, drop the two indexes.
+-- repeated. For accounts below 5,000 live memories nothing changes. To undo it, drop the two indexes.
 
 \set ON_ERROR_STOP on
 create extension if not exists btree_gin;

@@ -1,22 +1,22 @@
--- Brings in the items of LangGraph's PostgresStore (the tables store and store_vectors), with SQL alone:
+-- Imports the items of LangGraph's PostgresStore (the tables store and store_vectors), with SQL alone:
 --
 --   psql -d agents -v account='^memories\.([^.]+)' -v model=text-embedding-3-small -f sql/recipes/langgraph.sql
 --
--- As the owner of memstore, who may read the tables, in the database that has both; where LangGraph has one of its own,
--- bring its tables over first (pg_dump -t store -t store_vectors | psql -d agents). They are not changed. It can be run
--- again: what is there already stays, and what LangGraph has changed since is told. Nothing is lost silently: each item
--- that doesn't come in is listed with the reason. Variables, each with -v:
+-- Run it as the owner of memstore, with SELECT on LangGraph's tables, in the database that has both; if LangGraph has
+-- another database, copy its tables first (pg_dump -t store -t store_vectors | psql -d agents). They are not changed.
+-- It can be repeated: memories that were imported before stay as they are, and items that LangGraph has changed since
+-- are listed. Every item that is not imported is listed with the reason. Variables, each with -v:
 --
---   dry_run=on        does it all, tells it, and takes it back
---   account=PATTERN   a regular expression whose group is the user's id in the namespace, whose labels have dots between
---                     them: '^memories\.([^.]+)' unless given, for ("memories", user); '^([^.]+)\.memories' for
---                     (user, "memories"). Other namespaces are listed as left out
---   text=PATH         where the text is in the value, such as '{content,content}'; unless given the first string of
---                     content.content (LangMem's), content, text, data and memory
---   model=NAME        the model of the embeddings, which the tables don't have; without it they stay behind
---   field=NAME        which field's embedding, where items have several; such items come in without one unless given
---   schema=public     where the tables are
---   bucket=learned    user has recall tell all of it whatever the turn is about
+--   dry_run=on        imports, reports, and rolls back
+--   account=PATTERN   a regular expression that matches the namespace, whose labels are joined by dots; its group is
+--                     the user's id: '^memories\.([^.]+)' unless given, for ("memories", user); '^([^.]+)\.memories'
+--                     for (user, "memories"). Items of other namespaces are listed as left out
+--   text=PATH         the path of the text in the value, such as '{content,content}'; unless given the first string
+--                     among content.content (LangMem's), content, text, data and memory
+--   model=NAME        the model of the embeddings, which the tables don't name; without it embeddings are left out
+--   field=NAME        which field's embedding, where an item has several; without it such items get none
+--   schema=public     the schema of the tables
+--   bucket=learned    with user, every imported memory is eligible in every recall
 --
 -- | LangGraph | memstore |
 -- | --- | --- |
@@ -25,8 +25,8 @@
 -- | value | body: the text in it, at most 2,000 characters; items with longer ones are left out |
 -- | created_at, updated_at | inserted_at, updated_at |
 -- | store_vectors.embedding | embedding |
--- | expires_at | none: what has expired is left out, what hasn't yet comes in for good |
--- | other keys of the value | none: counted at the end |
+-- | expires_at | none: expired items are left out, others never expire in memstore |
+-- | other keys of the value | none: counted in the report |
 
 \set ON_ERROR_STOP on
 \set QUIET on
@@ -78,7 +78,7 @@ select
   ) as item,
   case
     when s.expires_at < now() then 'It has expired in LangGraph.'
-    when t.content is null then 'Its value has no text where one is looked for.'
+    when t.content is null then 'Its value has no text where one is expected.'
   end as misfit
 from :"schema".store s
 left join vectors v on v.prefix = s.prefix and v.key = s.key
@@ -97,7 +97,7 @@ left join lateral (
   limit 1
 ) t on true;
 
-\ir bring_in.sql
+\ir import_incoming.sql
 
 \echo 'What memstore has no place for:'
 select k.key as value_key, count(*) as rows
@@ -110,7 +110,7 @@ order by 1;
 
 \if :dry_run
 rollback;
-\echo 'It was taken back: dry_run is on.'
+\echo 'Rolled back: dry_run is on.'
 \else
 commit;
 \endif

@@ -1,17 +1,17 @@
--- Brings in the memories that mem0 keeps in its pgvector table, with SQL alone:
+-- Imports the memories that mem0 keeps in its pgvector table, with SQL alone:
 --
 --   psql -d agents -v model=text-embedding-3-small -f sql/recipes/mem0.sql
 --
--- As the owner of memstore, who may read the table, in the database that has both; where mem0 has one of its own, bring
--- its table over first (pg_dump -t mem0 | psql -d agents). mem0's table is not changed. It can be run again: what is
--- there already stays, and what mem0 has changed since is told. Nothing is lost silently: each row that doesn't come in
--- is listed with the reason. Variables, each with -v:
+-- Run it as the owner of memstore, with SELECT on mem0's table, in the database that has both; if mem0 has another
+-- database, copy its table first (pg_dump -t mem0 | psql -d agents). mem0's table is not changed. It can be repeated:
+-- memories that were imported before stay as they are, and those that mem0 has changed since are listed. Every row that
+-- is not imported is listed with the reason. Variables, each with -v:
 --
---   dry_run=on      does it all, tells it, and takes it back
---   model=NAME      the model that mem0's embeddings are of, which its table doesn't have; without it they stay behind
+--   dry_run=on      imports, reports, and rolls back
+--   model=NAME      the model of mem0's embeddings, which its table doesn't name; without it embeddings are left out
 --   table=mem0      the name of the collection
---   schema=public   where it is
---   bucket=learned  user has recall tell all of it whatever the turn is about
+--   schema=public   the schema of the table
+--   bucket=learned  with user, every imported memory is eligible in every recall
 --
 -- | mem0 | memstore |
 -- | --- | --- |
@@ -21,8 +21,8 @@
 -- | payload created_at, updated_at | inserted_at, updated_at |
 -- | payload run_id | source_ref |
 -- | vector | embedding |
--- | payload expiration_date | none: what has expired is left out |
--- | other keys of the payload | none: counted at the end |
+-- | payload expiration_date | none: expired memories are left out |
+-- | other keys of the payload | none: counted in the report |
 
 \set ON_ERROR_STOP on
 \set QUIET on
@@ -58,7 +58,7 @@ select
   end as misfit
 from :"schema".:"table" m;
 
-\ir bring_in.sql
+\ir import_incoming.sql
 
 \echo 'What memstore has no place for:'
 select k.key as payload_key, count(*) as rows
@@ -70,7 +70,7 @@ order by 1;
 
 \if :dry_run
 rollback;
-\echo 'It was taken back: dry_run is on.'
+\echo 'Rolled back: dry_run is on.'
 \else
 commit;
 \endif

@@ -1,4 +1,4 @@
--- Before an insert that leaves the language out: the account's. Whoever goes round the functions gets it too.
+-- Gives a memory that has no language its account's, also where a row is written to the table directly.
 create or replace function memstore.complete_memory()
 returns trigger
 language plpgsql

@@ -1,4 +1,4 @@
--- A new account gets the ceiling of the settings, and holds nothing yet.
+-- Gives a new account the ceiling of the settings where it has none, and a count of 0.
 create or replace function memstore.complete_user()
 returns trigger
 language plpgsql

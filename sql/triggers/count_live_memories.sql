@@ -1,5 +1,5 @@
--- users.live_memories with users.candidates, and the ceiling: once a statement, so that COPY and batches count in one
--- update for each language of an account. The update of the account's row is what serialises concurrent writers.
+-- Keeps users.live_memories and users.candidates and holds the ceiling, once a statement, so that a COPY or a batch
+-- updates each account once for each of its languages. Updating the account's row serialises its concurrent writers.
 create or replace function memstore.count_live_memories()
 returns trigger
 language plpgsql
@@ -136,8 +136,8 @@ begin
     return null;
   end if;
 
-  -- At or above the ceiling an account may still correct: a row that one of its own points at adds nothing,
-  -- unless that one came in the same statement.
+  -- At or above the ceiling an account may still correct: a row that one of its own rows points at replaces that one
+  -- and adds nothing, unless this statement inserted both.
   select
     array_agg(o.id),
     string_agg(format('Only %s of %s fit', greatest(o.added - o.over, 0), o.added), ', ') filter (where o.added > 1)

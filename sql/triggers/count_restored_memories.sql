@@ -1,5 +1,5 @@
--- An account comes with its count of live memories, which may be above a ceiling that was lowered. Its memories add
--- nothing to that, unless they are more.
+-- A restored account already has the count of its live memories, which may exceed a ceiling that was lowered. Its
+-- restored memories raise the count only where there are more of them, and only then is the ceiling checked.
 create or replace function memstore.count_restored_memories()
 returns trigger
 language plpgsql
@@ -60,7 +60,8 @@ begin
 end
 $$;
 
-comment on function memstore.count_restored_memories() is 'Trigger: holds the count of live memories while accounts are restored with theirs.';
+comment on function memstore.count_restored_memories() is
+  'Trigger: holds the count of live memories during a restore of data.';
 
 create or replace trigger memories_count_restored
 after insert on memstore.memories

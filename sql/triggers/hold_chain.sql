@@ -1,7 +1,7 @@
--- The chain: a live row may once be pointed at another live row of the same account (in the system bucket, of
--- any). A pointer changes afterwards only when its target goes: to the target's own replacement, or to NULL.
--- An inserted row may carry a past pointer (a restore, an import): its target then has to have been live at
--- that moment. Along a chain superseded_at rises, so that no chain loops.
+-- Holds the chain's rules, also against direct writes. A live row may be pointed once, at another live row of the same
+-- account or, in the system bucket, of any account. Afterwards the pointer changes only when its target is deleted: to
+-- the target's own replacement, or to NULL. An inserted row may have a pointer already (a restore, an import) if its
+-- target was live at that time. Along a chain superseded_at increases, so that no chain loops.
 create or replace function memstore.hold_chain()
 returns trigger
 language plpgsql
@@ -34,13 +34,18 @@ begin
       return null;
     end if;
     if old.superseded_at is not null
-      or exists (select from memstore.memories p where p.superseded_by_id = new.id and p.superseded_at >= new.superseded_at)
+      or exists (
+        select
+        from memstore.memories p
+        where p.superseded_by_id = new.id
+        and p.superseded_at >= new.superseded_at
+      )
     then
       perform memstore.refuse('not_supersedable', 'superseded_by_id');
     end if;
   end if;
 
-  -- FOR SHARE: two rows that point at each other at once would otherwise both find the other one live.
+  -- FOR SHARE: two transactions that point two rows at each other would otherwise both see a live target.
   select m.*
   into v_target
   from memstore.memories m
@@ -57,7 +62,8 @@ begin
 end
 $$;
 
-comment on function memstore.hold_chain() is 'Trigger: holds what a memory may be superseded by.';
+comment on function memstore.hold_chain() is
+  'Trigger: holds what a memory may be superseded by, and that its pointer stays.';
 
 create or replace trigger memories_chain_insert
 after insert on memstore.memories

@@ -1,6 +1,6 @@
--- One number of dimensions for each embedding model, whoever writes. AFTER, because a BEFORE UPDATE trigger would
--- have the generated columns computed anew. Triggers fire in the order of their names: the capital has these note a
--- new model before the foreign key (RI_…) asks for it.
+-- Holds one number of dimensions for each embedding model, also against direct writes. AFTER, because a BEFORE UPDATE
+-- trigger has PostgreSQL compute the generated columns again. Triggers fire in the order of their names: the capital
+-- has these insert a new model's name before the foreign key's own trigger (RI_…) looks it up.
 create or replace function memstore.hold_embedding_dimensions()
 returns trigger
 language plpgsql

@@ -1,3 +1,6 @@
+-- Takes deleted claims, and the challenges to them, out of the projection. Updating the row of claim_counter first
+-- serialises the writers of statuses, and a stale snapshot fails with 40001. The disabled plans would read whole
+-- tables for a change of a few rows.
 create or replace function memstore.project_deleted_claims()
 returns trigger
 language plpgsql
@@ -31,7 +34,7 @@ begin
 end
 $$;
 
-comment on function memstore.project_deleted_claims() is 'Trigger: keeps the statuses after claims are deleted.';
+comment on function memstore.project_deleted_claims() is 'Trigger: updates the statuses after claims are deleted.';
 
 -- Named to fire after memories_count_delete: accounts are locked before the counter.
 create or replace trigger memories_status_delete

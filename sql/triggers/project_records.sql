@@ -1,6 +1,5 @@
--- Keeps the projection of statuses: after new records, and after claims are deleted with their records. The
--- update of the counter's row comes first: writers take turns, and a stale snapshot gets 40001. A change touches
--- few rows however many there are: plans that read a table whole are off.
+-- Projects new records to statuses. Updating the row of claim_counter first serialises the writers of statuses, and a
+-- stale snapshot fails with 40001. The disabled plans would read whole tables for a change of a few rows.
 create or replace function memstore.project_records()
 returns trigger
 language plpgsql
@@ -41,7 +40,8 @@ begin
   if exists (
     select
     from (select distinct n.user_id from new_records n where n.role = 'challenge') a
-    where (select count(*) from memstore.open_challenges o where o.user_id = a.user_id) > memstore.maximum_open_challenges()
+    where (select count(*) from memstore.open_challenges o where o.user_id = a.user_id)
+      > memstore.maximum_open_challenges()
   ) then
     perform memstore.refuse('quota_reached', 'actor');
   end if;
@@ -56,7 +56,7 @@ begin
 end
 $$;
 
-comment on function memstore.project_records() is 'Trigger: keeps the statuses after new records.';
+comment on function memstore.project_records() is 'Trigger: updates the statuses after new records.';
 
 create or replace trigger records_status
 after insert on memstore.memory_admissions

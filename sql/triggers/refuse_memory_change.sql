@@ -1,4 +1,5 @@
--- Names the changed column. compile_columns() writes the trigger memories_fixed, whose condition names the fixed ones.
+-- Refuses an UPDATE of a fixed column and names the column. compile_columns() writes the trigger memories_fixed, whose
+-- WHEN clause lists the fixed columns.
 create or replace function memstore.refuse_memory_change()
 returns trigger
 language plpgsql
@@ -25,4 +26,4 @@ begin
 end
 $$;
 
-comment on function memstore.refuse_memory_change() is 'Trigger: refuses a change of what a memory says.';
+comment on function memstore.refuse_memory_change() is 'Trigger: refuses a change of a fixed column of a memory.';

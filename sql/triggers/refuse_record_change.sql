@@ -1,5 +1,5 @@
--- Records are only ever added, for everybody, but for two: they go with their claim, and once their author is
--- erased, its texts become [erased].
+-- Holds records append-only, for everybody, with two exceptions: a record is deleted with its claim, and the texts of
+-- a record become [erased] once its author's account is erased.
 create or replace function memstore.refuse_record_change()
 returns trigger
 language plpgsql
@@ -13,7 +13,8 @@ begin
   end if;
   if tg_op = 'UPDATE'
     and row(new.id, new.memory_id, new.user_id, new.role, new.verdict, new.challenge_id, new.inserted_at)
-      is not distinct from row(old.id, old.memory_id, old.user_id, old.role, old.verdict, old.challenge_id, old.inserted_at)
+      is not distinct from
+      row(old.id, old.memory_id, old.user_id, old.role, old.verdict, old.challenge_id, old.inserted_at)
     and new.ground = '[erased]'
     and new.evidence_refs is not distinct from memstore.erase_evidence(old.evidence_refs)
     and exists (select from memstore.users u where u.id = old.user_id and u.erased_at is not null)

@@ -1,5 +1,6 @@
--- A name that the operator has not registered goes with its last embedding. Whoever might still need it, or can't see
--- whether it is the last, leaves it: ensure_embedding_model treats a name that nobody uses as free.
+-- Deletes the name of a model that the operator has not registered with its last embedding. A name that another
+-- transaction has locked stays, and so do all of them under REPEATABLE READ and SERIALIZABLE, whose snapshot can't
+-- tell the last embedding: ensure_embedding_model() lets a name that no row uses have other dimensions.
 create or replace function memstore.release_embedding_models()
 returns trigger
 language plpgsql
@@ -13,7 +14,7 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     return null;
   end if;
-  -- Each name once: to see that no row has it, the index is read through all that the statement took out.
+  -- Each name once: the check reads the index entries of all rows that the statement removed.
   select array_agg(o.name)
   into v_names
   from (
@@ -26,8 +27,8 @@ begin
     return null;
   end if;
 
-  -- Locked first, so that the next statement sees what a concurrent writer of the name has committed. Waiting for
-  -- one could be mutual.
+  -- Locked first, so that the DELETE has a snapshot in which a concurrent writer's rows are committed. SKIP LOCKED,
+  -- because blocking here could deadlock.
   select array_agg(l.name)
   into v_names
   from (
@@ -44,7 +45,8 @@ begin
 end
 $$;
 
-comment on function memstore.release_embedding_models() is 'Trigger: lets go of the names of embedding models that no memory uses.';
+comment on function memstore.release_embedding_models() is
+  'Trigger: deletes the names of embedding models that no memory uses.';
 
 create or replace trigger memories_embedding_release_delete
 after delete on memstore.memories

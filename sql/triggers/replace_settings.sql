@@ -1,8 +1,6 @@
--- A dump of data alone (pg_dump --data-only), restored into an installed store, brings what is there already, and what
--- follows from other rows. Whatever else is restored, as a plain INSERT of it, is refused or counted as ever. A
--- restore of a whole store has its triggers come after its rows, and meets none of this.
-
--- The settings are the restored ones.
+-- Has restored settings replace those that are there. Like all triggers named *_restored it acts only while a dump of
+-- data alone (pg_dump --data-only) is restored into an installed store, which has some of the rows already and derives
+-- others. A restore of a whole store creates triggers after the rows, so that none of these fires.
 create or replace function memstore.replace_settings()
 returns trigger
 language plpgsql

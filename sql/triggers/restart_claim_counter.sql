@@ -1,4 +1,5 @@
--- The counter's row has to be there before the first record.
+-- Has a restored counter start at 0, since the restored records are counted as they are inserted. A counter that is
+-- there stays.
 create or replace function memstore.restart_claim_counter()
 returns trigger
 language plpgsql
@@ -15,7 +16,7 @@ begin
 end
 $$;
 
-comment on function memstore.restart_claim_counter() is 'Trigger: has a restored counter of claims start at none.';
+comment on function memstore.restart_claim_counter() is 'Trigger: has a restored counter of claims start at 0.';
 
 create or replace trigger claim_counter_restored
 before insert on memstore.claim_counter

@@ -1,5 +1,5 @@
--- The statuses, which challenges are open, and what system recall reads follow from the records, which are counted as
--- they arrive.
+-- Skips restored rows of the projection: statuses, open challenges, and what system recall reads are derived again as
+-- the records are inserted.
 create or replace function memstore.skip_derived_row()
 returns trigger
 language plpgsql
@@ -12,7 +12,7 @@ begin
 end
 $$;
 
-comment on function memstore.skip_derived_row() is 'Trigger: takes nothing from a restore that follows from the records.';
+comment on function memstore.skip_derived_row() is 'Trigger: skips restored rows that are derived from the records.';
 
 create or replace trigger claim_statuses_restored
 before insert on memstore.claim_statuses
@@ -34,6 +34,12 @@ execute function memstore.skip_derived_row();
 
 create or replace trigger claim_words_restored
 before insert on memstore.claim_words
+for each row
+when (memstore.is_restore())
+execute function memstore.skip_derived_row();
+
+create or replace trigger claim_signs_restored
+before insert on memstore.claim_signs
 for each row
 when (memstore.is_restore())
 execute function memstore.skip_derived_row();

@@ -1,4 +1,5 @@
--- What is installed stays as it is. A migration that isn't stays on record, so that the next migrate tells of it.
+-- Skips restored rows about what is installed already. A row of a migration that is not installed is kept, so that the
+-- next migrate reports it.
 create or replace function memstore.skip_installed()
 returns trigger
 language plpgsql
@@ -7,7 +8,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  -- Each table has a key of its own.
+  -- As JSON, because the three tables have different columns.
   v_new jsonb := to_jsonb(new);
 begin
   case tg_table_name
@@ -28,7 +29,7 @@ begin
 end
 $$;
 
-comment on function memstore.skip_installed() is 'Trigger: takes nothing from a restore that is installed already.';
+comment on function memstore.skip_installed() is 'Trigger: skips restored rows about what is installed already.';
 
 create or replace trigger deployment_restored
 before insert on memstore.deployment
@@ -36,7 +37,7 @@ for each row
 when (memstore.is_restore())
 execute function memstore.skip_installed();
 
--- A yoyo that was told another schema has its tables there.
+-- The tables are not here where yoyo was configured with another schema.
 do $$
 begin
   if to_regclass('memstore._yoyo_migration') is not null then

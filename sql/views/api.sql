@@ -1,5 +1,6 @@
--- The public functions, in the order of the reference. grant_api grants those that the owner alone does not have; what
--- is not listed is granted to nobody. A test holds the list to the files of sql/functions.
+-- The public functions in the order of the reference: the one list of them by area, which is their folder in
+-- sql/functions. grant_api grants all but the owner's; what is not listed is granted to nobody. A test holds the list
+-- to the files.
 create or replace view memstore.api
 with (security_invoker = true)
 as

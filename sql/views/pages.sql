@@ -11,10 +11,10 @@ select
     substring(h.header from '^[^\n]+'), E'\n\nCall\n  ',
     case
       when length(l.line) <= 100 then l.line
-      else regexp_replace(replace(regexp_replace(l.line, '\(', E'(\n    '), ', ', E',\n    '), '\)$', E'\n  )')
+      else replace(regexp_replace(l.line, '\((.*)\)$', E'(\n    \\1\n  )'), ', ', E',\n    ')
     end,
     E'\n  returns ', c.result, c.volatility,
-    replace(replace(substring(h.header from '^[^\n]+(.*)$'), E'\nExample:\n', E'\nExample\n'), E'\nResult:', E'\nResult')
+    regexp_replace(substring(h.header from '^[^\n]+(.*)$'), '\n(Example|Result):', E'\n\\1', 'g')
   ) collate "default" as page
 from memstore.api f
 join pg_catalog.pg_proc p on p.proname = f.name and p.pronamespace = 'memstore'::regnamespace
@@ -24,7 +24,9 @@ cross join lateral (
     string_agg(a.call, ', ' order by a.number) filter (where a.mode = 'i') as arguments,
     coalesce(
       'table (' || string_agg(a.call, ', ' order by a.number) filter (where a.mode in ('o', 't')) || ')',
-      replace(replace(pg_catalog.pg_get_function_result(p.oid), 'SETOF', 'setof'), 'timestamp with time zone', 'timestamptz')
+      replace(
+        replace(pg_catalog.pg_get_function_result(p.oid), 'SETOF', 'setof'), 'timestamp with time zone', 'timestamptz'
+      )
     ) as result,
     case p.provolatile when 'i' then E'\n  immutable' when 's' then E'\n  stable' end as volatility
   from (
@@ -35,7 +37,9 @@ cross join lateral (
         p.proargnames[t.number], ' ',
         replace(pg_catalog.format_type(t.type, null), 'timestamp with time zone', 'timestamptz'),
         ' default ' || regexp_replace(
-          replace(pg_catalog.pg_get_function_arg_default(p.oid, t.number::integer), 'NULL', 'null'), '::[a-z \[\]]+$', ''
+          replace(pg_catalog.pg_get_function_arg_default(p.oid, t.number::integer), 'NULL', 'null'),
+          '::[a-z \[\]]+$',
+          ''
         )
       ) as call
     from unnest(coalesce(p.proallargtypes, p.proargtypes::oid[])) with ordinality t (type, number)

@@ -1,5 +1,5 @@
--- Every refusal that a function or a trigger makes itself: the one place of its name, state and words.
--- The other refusals are the check constraints', whose words are their comments.
+-- The refusals that functions and triggers raise, each with its name, SQLSTATE, message and hint: stated only here.
+-- Broken check constraints are refused with their comments (the view rules).
 create or replace view memstore.refusals
 with (security_invoker = true)
 as
@@ -11,11 +11,13 @@ from (
     ('memory_not_found', 'MS002', 'The account has no such memory.',
       'Look the id up in a list of the account''s memories, or of claims.'),
     ('not_supersedable', 'MS003', 'The memory cannot be superseded so.',
-      'What is superseded is live, and the account''s own or, for a steward, a claim; what replaces it is another live memory of the same plane.'),
+      'What is superseded is live, and the account''s own or, for a steward, a claim; what replaces it is another live '
+      'memory, and both or neither are in the system bucket.'),
     ('id_taken', 'MS004', 'The id is taken.',
       'Repeat a call with the same content, or leave the id out.'),
     ('quota_reached', 'MS005', 'The account holds as much of this as it may.',
-      'Of memories, correct or delete some, or have the operator raise maximum_live_memories; of challenges, wait for answers.'),
+      'Of memories, correct or delete some, or have the operator raise maximum_live_memories; of challenges, wait for '
+      'answers.'),
     ('steward_required', 'MS006', 'Only a steward may do this.',
       'The operator marks stewards with set_steward.'),
     ('record_target_not_found', 'MS007', 'There is no such claim.',
@@ -38,4 +40,4 @@ from (
       'Install the memstore that applied it, or a newer one.')
 ) r (name, sqlstate, message, hint);
 
-comment on view memstore.refusals is 'The refusals that functions and triggers make: name, state, message and hint.';
+comment on view memstore.refusals is 'The refusals that functions and triggers raise: name, state, message and hint.';

@@ -5,13 +5,16 @@ as
 select
   t.relname::text as table_name,
   c.conname::text as name,
-  substring(c.conname from length(t.relname) + 2 for length(c.conname) - length(t.relname) - 7) as field,
+  f.field,
   pg_catalog.pg_get_expr(c.conbin, c.conrelid) as definition,
   pg_catalog.obj_description(c.oid, 'pg_constraint') as message,
   c.conkey as columns,
-  pg_catalog.array_position(t_columns.names, substring(c.conname from length(t.relname) + 2 for length(c.conname) - length(t.relname) - 7)) as position
+  pg_catalog.array_position(t_columns.names, f.field) as position
 from pg_catalog.pg_constraint c
 join pg_catalog.pg_class t on t.oid = c.conrelid
+cross join lateral (
+  select substring(c.conname from length(t.relname) + 2 for length(c.conname) - length(t.relname) - 7) as field
+) f
 cross join lateral (
   select pg_catalog.array_agg(a.attname::text order by a.attnum) as names
   from pg_catalog.pg_attribute a
@@ -22,4 +25,5 @@ where c.contype = 'c'
 and c.connamespace = 'memstore'::regnamespace
 and c.conname like '%\_shape';
 
-comment on view memstore.rules is 'The rules of the tables: each check constraint with its field, its definition, and the comment that states it.';
+comment on view memstore.rules is
+  'The rules of the tables: each check constraint with its field, its definition, and the comment that states it.';

@@ -115,7 +115,7 @@ def _records(connection: psycopg.Connection, numbers: list[int]) -> None:
     with cursor.copy(f"copy memstore.memory_admissions ({columns}) from stdin") as copy:
         for number in numbers:
             verdict = "rejected" if number % 100 == 50 else "admitted"
-            copy.write_row((claim(number), STEWARD, "admission", verdict, "Looked at."))
+            copy.write_row((claim(number), STEWARD, "admission", verdict, "Checked."))
     columns = "id, memory_id, user_id, role, ground, evidence_refs"
     with cursor.copy(f"copy memstore.memory_admissions ({columns}) from stdin") as copy:
         for number in numbers:

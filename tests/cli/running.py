@@ -13,8 +13,10 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 import psycopg
+import pytest
 from typer.testing import CliRunner, Result
 
+from memstore.cli import session
 from memstore.cli.commands import app
 
 Db = psycopg.Connection[Any]
@@ -34,6 +36,22 @@ def invoke(*arguments: str, stdin: str | bytes = "", code: int = 0) -> Result:
     assert PRIVATE not in result.stderr
     assert "Traceback" not in result.output
     return result
+
+
+def on_database(db_url: str) -> Run:
+    """Runs the command in this process, on that database."""
+
+    def run_here(*arguments: str, stdin: str | bytes = "", code: int = 0) -> Result:
+        return invoke("--database-url", db_url, *arguments, stdin=stdin, code=code)
+
+    return run_here
+
+
+def isolate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Takes away what the environment says to the command, and the ready embedder."""
+    for name in ("MEMSTORE_DATABASE_URL", "DATABASE_URL", "MEMSTORE_ACCOUNT", "MEMSTORE_DATA_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(session, "ready", lambda: None)
 
 
 def documents(result: Result) -> list[Any]:

@@ -61,8 +61,10 @@ def test_the_life_of_a_claim(run: Run, as_: As, claim: str) -> None:
 
     (doubt,) = as_("reader", "challenge", claim, "It seems so to me.")
     assert (doubt["evidence_refs"], doubt["status"]) == (None, "admitted")
+    assert (doubt["effect"], verdict["effect"]) == ("without_evidence", None)
     (challenge,) = as_("reader", "challenge", claim, "It is the default in CI.", "--evidence", PAGE)
     assert (challenge["evidence_refs"], challenge["status"]) == (PAGE_REFS, "suspended")
+    assert challenge["effect"] == "in_effect"
     assert (status(), note()) == ("suspended", "")
     (queued,) = as_("steward", "claims")
     assert (queued["status"], queued["open_challenges"]) == ("suspended", 2)
@@ -71,10 +73,10 @@ def test_the_life_of_a_claim(run: Run, as_: As, claim: str) -> None:
     assert (refutation["challenge_id"], refutation["status"]) == (challenge["id"], "admitted")
     (argument,) = as_("reader", "records", claim)
     assert (argument["memory_id"], argument["status"], argument["memory"]) == (claim, "admitted", None)
-    assert [(record["role"], record["state"]) for record in argument["records"]] == [
-        ("admission", "admitted"),
-        ("challenge", "open"),
-        ("challenge", "refuted"),
+    assert [(record["role"], record["state"], record["effect"]) for record in argument["records"]] == [
+        ("admission", "admitted", None),
+        ("challenge", "open", "without_evidence"),
+        ("challenge", "refuted", "refuted"),
     ]
     (answered,) = argument["records"][2]["refutations"]
     assert answered["ground"] == "That page is about another version."
@@ -168,7 +170,7 @@ def test_who_is_no_steward(run: Run, as_: As, claim: str) -> None:
 
 def test_ids_by_their_beginnings(run: Run, as_: As, claim: str) -> None:
     short = claim[:8]
-    no_claim = "There is no such claim. See memstore claims; who is no steward needs a claim's whole id."
+    no_claim = "There is no such claim. See memstore claims; an account that is no steward needs the full id."
     assert complaints(run("--account", "reader", "challenge", short, PRIVATE, code=1)) == [no_claim]
     assert complaints(run("--account", "reader", "records", str(uuid4()), code=1)) == [no_claim]
     as_("steward", "admit", short.upper(), "The run shows it.")
@@ -244,8 +246,10 @@ def test_all_pages_of_claims(run: Run, db: Db, as_: As, claim: str) -> None:
 
 
 def test_records_in_a_pipe_and_the_outcome_of_a_step(run: Run, as_: As, claim: str) -> None:
-    assert run("--account", "reader", "challenge", claim, "No.").stdout.endswith("\tcandidate\n")
-    run("--account", "reader", "challenge", claim, "Never\nso.", "--evidence", PAGE)
+    doubt = run("--account", "reader", "challenge", claim, "No.").stdout
+    assert doubt.endswith("\tcandidate\twithout_evidence\n")
+    challenge = run("--account", "reader", "challenge", claim, "Never\nso.", "--evidence", PAGE).stdout
+    assert re.fullmatch(r"[0-9a-f-]{36}\tcandidate\tnot_admitted\n", challenge)
     admitted = run("--account", "steward", "admit", claim, "The run\tshows it.").stdout
     assert re.fullmatch(r"[0-9a-f-]{36}\tsuspended\n", admitted)
     first = as_("reader", "records", claim)[0]["records"][0]["id"]
@@ -254,7 +258,7 @@ def test_records_in_a_pipe_and_the_outcome_of_a_step(run: Run, as_: As, claim: s
     assert [(row[1], row[2], *row[5:]) for row in rows] == [
         ("challenge", "refuted", "No."),
         ("refutation", "", "Yes."),
-        ("challenge", "open", "Never\\nso.", PAGE),
+        ("challenge", "in_effect", "Never\\nso.", PAGE),
         ("admission", "admitted", "The run\\tshows it."),
     ]
     assert rows[0][0] == first
@@ -315,6 +319,47 @@ def test_what_became_of_a_claim_and_of_its_challenges(run: Run, db_url: str, as_
     )
     as_("steward", "forget", new["id"])
     assert ", superseded, its replacement is gone: Another." in shown(other["id"])[0]
+
+
+def test_each_of_several_open_challenges_tells_its_effect(run: Run, db_url: str, as_: As, claim: str) -> None:
+    def shown(*arguments: str) -> list[str]:
+        text = at_terminal(db_url, *arguments, columns=160)
+        return [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", text).splitlines()]
+
+    def effects() -> list[tuple[str, str, str]]:
+        (argument,) = as_("author", "records", claim)
+        return [(each["ground"], each["state"], each["effect"]) for each in argument["records"][1:]]
+
+    as_("steward", "admit", claim, "Yes.")
+    made = [
+        as_(account, "challenge", claim, ground, "--evidence", PAGE)[0]
+        for account, ground in (("reader", "One."), ("reader", "Two."), ("other", "Three."))
+    ]
+    assert [each["effect"] for each in made] == ["in_effect", "queued", "in_effect"]
+    assert effects() == [
+        ("One.", "open", "in_effect"),
+        ("Two.", "open", "queued"),
+        ("Three.", "open", "in_effect"),
+    ]
+    title, _, one, _, two, _, three, _ = shown("records", claim, "--account", "author")
+    assert title.startswith("suspended  ")
+    assert one.endswith(", just now, in effect: One.")
+    assert two.endswith(", just now, queued: Two.")
+    assert three.endswith(", just now, in effect: Three.")
+
+    as_("steward", "refute", made[0]["id"], "No.")
+    assert effects()[0:2] == [("One.", "refuted", "refuted"), ("Two.", "open", "in_effect")]
+    as_("steward", "reject", claim, "No.")
+    assert [effect for _, _, effect in effects()[:3]] == ["refuted", "not_admitted", "not_admitted"]
+    title, *lines = shown("records", claim, "--account", "author")
+    assert title.startswith("rejected  ")
+    assert any(line.endswith(", without effect, since the claim is not admitted: Two.") for line in lines)
+    (told,) = shown("--account", "reader", "challenge", claim, "Four.", "--evidence", PAGE)
+    assert re.fullmatch(
+        r"challenged +[0-9a-f-]{36} +the claim is now rejected +"
+        r"the challenge is without effect, since the claim is not admitted",
+        told,
+    )
 
 
 def test_the_history_of_a_claim_at_a_terminal(run: Run, db_url: str, as_: As, claim: str) -> None:

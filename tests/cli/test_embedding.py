@@ -1,4 +1,4 @@
-"""Embeddings by command: filling gaps, another model, and the ready embedder in writes and recalls."""
+"""Embeddings by command: filling, another model, and the ready embedder in writes and recalls."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def models(db: Db) -> list[Any]:
     return db.execute(query).fetchall()
 
 
-def test_filling_gaps_and_moving_to_another_model(run: Run, db: Db) -> None:
+def test_filling_and_moving_to_another_model(run: Run, db: Db) -> None:
     old = remember(run, "one")
     run("correct", old, "one, corrected")
     remember(run, "two", "--account", "other")

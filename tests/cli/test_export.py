@@ -5,24 +5,13 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from memstore import schema
 from tests.cli.running import ESCAPES, PRIVATE, Db, Run, complaints, documents, invoke, remember, start
-from tests.conftest import Server
-from tests.databases import empty_database
-
-
-@pytest.fixture
-def there(server: Server) -> Iterator[str]:
-    """Another store."""
-    with empty_database(server) as conninfo:
-        schema.migrate(conninfo)
-        yield conninfo
 
 
 @pytest.fixture
@@ -41,7 +30,7 @@ def full(run: Run, db: Db) -> None:
 
 
 @pytest.mark.usefixtures("full")
-def test_there_and_back(run: Run, there: str, tmp_path: Path) -> None:
+def test_there_and_back(run: Run, another_url: str, tmp_path: Path) -> None:
     file, again = tmp_path / "a.jsonl", tmp_path / "again.jsonl"
     assert run("export", str(file), "--account", "a").stdout == "exported\t3\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -51,7 +40,7 @@ def test_there_and_back(run: Run, there: str, tmp_path: Path) -> None:
     assert lines[0]["body"] == ESCAPES
     assert not set(ESCAPES) & set("\x1b\u202e\x9b") & set(file.read_text())
 
-    url = ("--database-url", there)
+    url = ("--database-url", another_url)
     assert documents(invoke(*url, "import", str(file), "--account", "a", "--json")) == [
         {"imported": 3, "already_there": 0}
     ]
@@ -61,17 +50,17 @@ def test_there_and_back(run: Run, there: str, tmp_path: Path) -> None:
     assert invoke(*url, "import", str(file), "--account", "a", "--batch", "1").stdout == (
         "imported\t0\nalready_there\t3\n"
     )
-    with psycopg.connect(there) as connection:
+    with psycopg.connect(another_url) as connection:
         assert connection.execute("select external_ref, language from memstore.users").fetchall() == [
             ("a", "german")
         ]
 
 
-def test_an_account_without_memories(run: Run, db: Db, there: str) -> None:
+def test_an_account_without_memories(run: Run, db: Db, another_url: str) -> None:
     db.execute("select memstore.create_user(external_ref => 'a', language => 'simple')")
     text = run("export", "--account", "a").stdout
     assert len(text.splitlines()) == 1
-    url = ("--database-url", there)
+    url = ("--database-url", another_url)
     assert (
         invoke(*url, "import", "-", "--account", "a", stdin=text).stdout == "imported\t0\nalready_there\t0\n"
     )
@@ -95,20 +84,20 @@ def test_an_account_without_memories(run: Run, db: Db, there: str) -> None:
     ],
 )
 def test_a_damaged_file_leaves_nothing(
-    run: Run, there: str, damage: Callable[[str], str], complaint: str
+    run: Run, another_url: str, damage: Callable[[str], str], complaint: str
 ) -> None:
     text = damage(run("export", "--account", "a").stdout)
-    result = invoke("--database-url", there, "import", "-", "--batch", "1", stdin=text, code=1)
+    result = invoke("--database-url", another_url, "import", "-", "--batch", "1", stdin=text, code=1)
     first, last = complaints(result)
     assert first.startswith(complaint)
     assert last == "Nothing of the file is kept."
-    with psycopg.connect(there) as connection:
+    with psycopg.connect(another_url) as connection:
         assert connection.execute("select count(*) from memstore.users").fetchone() == (0,)
 
 
 @pytest.mark.usefixtures("full")
-def test_an_account_without_room(run: Run, there: str) -> None:
-    url = ("--database-url", there)
+def test_an_account_without_room(run: Run, another_url: str) -> None:
+    url = ("--database-url", another_url)
     text = run("export", "--account", "a").stdout
     invoke(*url, "configure", "maximum_live_memories=0")
     refused, _ = complaints(invoke(*url, "import", "-", "--account", "a", stdin=text, code=1))

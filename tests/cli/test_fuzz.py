@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from memstore.cli.commands import app
 from tests.sql.support import SECRET, SYSTEM, account_of, insert, rows, steward_of
-from tests.sql.test_fuzz import TEXTS
+from tests.sql.texts import TEXTS
 
 RUNS = 4_000 if os.environ.get("MEMSTORE_LONG") else 150
 
@@ -205,6 +205,7 @@ class Fuzz:
         return None
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("unlogged")
 def test_every_parameter(
     db: psycopg.Connection, db_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from mcp.client.stdio import stdio_client
 
 from memstore.embedders import ready
 from tests.cli.running import COMMAND, PRIVATE, Db, Run, wait_until
+from tests.servers import server_folder
 
 pytestmark = pytest.mark.anyio
 
@@ -198,6 +198,7 @@ async def test_the_life_of_a_memory(db: Db, db_url: str, log: Path) -> None:
     assert set(rows) == {("me", UUID(first["id"])), ("me", UUID(learned["id"]))}
 
 
+@pytest.mark.long
 async def test_nothing_to_recall(db_url: str) -> None:
     async with agent(db_url) as session:
         for query in ("", "npm"):
@@ -208,6 +209,7 @@ async def test_nothing_to_recall(db_url: str) -> None:
         assert await session.answer("list") == {"memories": []}
 
 
+@pytest.mark.long
 async def test_a_repeated_call_writes_once(db: Db, db_url: str) -> None:
     async with agent(db_url) as session:
         for _ in range(2):
@@ -218,6 +220,7 @@ async def test_a_repeated_call_writes_once(db: Db, db_url: str) -> None:
     assert db.execute("select count(*) from memstore.memories").fetchone() == (2,)
 
 
+@pytest.mark.long
 async def test_accounts_are_apart(db_url: str) -> None:
     async with agent(db_url, "--account", "one") as one, agent(db_url, MEMSTORE_ACCOUNT="two") as two:
         memory = await one.answer("remember", body=f"{PRIVATE} of one")
@@ -266,10 +269,14 @@ async def test_claims(db: Db, db_url: str, log: Path) -> None:
         assert ids.endswith(f": {proposed['id']}")
 
         argument = await other.answer("challenge", **about, ground=PRIVATE, evidence_refs=EVIDENCE)
-        assert argument["status"] == "suspended"
+        assert (argument["status"], argument.pop("effect")) == ("suspended", "in_effect")
         assert [record["role"] for record in argument["records"]] == ["admission", "challenge"]
         assert argument["records"][1]["ground"] == PRIVATE
+        assert argument["records"][1]["effect"] == "in_effect"
+        assert "effect" not in argument["records"][0]
         assert await author.answer("records", **about) == argument
+        second = await author.answer("challenge", **about, ground=PRIVATE)
+        assert (second["status"], second["effect"]) == ("suspended", "without_evidence")
         refused = await other.refusal("challenge", **about, ground=" ")
         assert refused.startswith("memory_admissions_ground_shape (ground): ")
         missing = await other.refusal("challenge", memory_id=UNKNOWN, ground=PRIVATE)
@@ -319,6 +326,7 @@ async def test_refusals(db: Db, db_url: str, log: Path) -> None:
     assert db.execute("select count(*) from memstore.memories").fetchone() == (0,)
 
 
+@pytest.mark.long
 async def test_what_is_superseded_or_too_much_is_refused(run: Run, db_url: str) -> None:
     async with agent(db_url, "--account", "full") as session:
         first = await session.answer("remember", body="one")
@@ -331,6 +339,7 @@ async def test_what_is_superseded_or_too_much_is_refused(run: Run, db_url: str) 
         assert "correct or forget" in full
 
 
+@pytest.mark.long
 async def test_an_account_that_was_erased_begins_anew(db: Db, db_url: str) -> None:
     async with agent(db_url, "--account", "me") as session:
         await session.answer("remember", body="one")
@@ -359,6 +368,7 @@ OF_ANOTHER_FORM: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.long
 async def test_arguments_of_another_form(db: Db, db_url: str, log: Path) -> None:
     async with agent(db_url, log=log) as session:
         for tool, arguments, wrong in OF_ANOTHER_FORM:
@@ -367,6 +377,7 @@ async def test_arguments_of_another_form(db: Db, db_url: str, log: Path) -> None
     assert db.execute("select count(*) from memstore.memories").fetchone() == (0,)
 
 
+@pytest.mark.long
 async def test_texts_arrive_as_they_are(db_url: str) -> None:
     async with agent(db_url) as session:
         for text in (
@@ -383,6 +394,7 @@ async def test_texts_arrive_as_they_are(db_url: str) -> None:
             assert (memory["body"], memory["source_ref"]) == (text, text)
 
 
+@pytest.mark.long
 async def test_a_store_out_of_reach(log: Path) -> None:
     async with agent(UNREACHABLE, log=log) as session:
         assert len((await session.list_tools()).tools) == 6
@@ -401,12 +413,14 @@ async def test_a_store_out_of_reach(log: Path) -> None:
     assert "memstore: recall found nothing. The store can't be reached" in log.read_text()
 
 
+@pytest.mark.long
 async def test_a_database_without_memstore(db: Db, db_url: str) -> None:
     db.execute("drop schema memstore cascade")
     async with agent(db_url) as session:
         assert "memstore migrate" in await session.refusal("list")
 
 
+@pytest.mark.long
 async def test_a_call_that_waits_holds_up_no_other(db: Db, db_url: str) -> None:
     async with agent(db_url, "--account", "me") as session:
         await session.answer("list")
@@ -476,6 +490,7 @@ class Server:
         return self.process.wait(30), said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("how", "code"), [(None, 0), (signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_it_ends_while_a_call_waits(db: Db, db_url: str, how: signal.Signals | None, code: int) -> None:
     server = Server("--database-url", db_url)
@@ -490,6 +505,7 @@ def test_it_ends_while_a_call_waits(db: Db, db_url: str, how: signal.Signals | N
     assert "Traceback" not in said
 
 
+@pytest.mark.long
 def test_a_client_that_leaves(db_url: str) -> None:
     server = Server("--database-url", db_url)
     assert server.process.stdout
@@ -498,6 +514,7 @@ def test_a_client_that_leaves(db_url: str) -> None:
     assert server.end(None) == (0, "")
 
 
+@pytest.mark.long
 def test_lines_that_are_no_messages(db_url: str) -> None:
     server = Server("--database-url", db_url)
     for line in (
@@ -530,12 +547,8 @@ def test_lines_that_are_no_messages(db_url: str) -> None:
 @pytest.fixture
 def place() -> Iterator[Path]:
     """A directory that the private server's account can reach."""
-    memory = Path("/dev/shm")
-    roomy = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 1 << 30
-    path = Path(tempfile.mkdtemp(prefix="memstore-mcp-", dir=memory if roomy else None))
-    path.chmod(0o755)
-    yield path
-    shutil.rmtree(path)
+    with server_folder() as folder:
+        yield folder
 
 
 def running(place: Path) -> list[str]:
@@ -543,6 +556,7 @@ def running(place: Path) -> list[str]:
     return [line for line in listed.splitlines() if str(place) in line]
 
 
+@pytest.mark.long
 def test_servers_share_the_private_database(place: Path) -> None:
     env = {"MEMSTORE_DATA_DIR": str(place / "data")}
     for name in ("MEMSTORE_DATABASE_URL", "DATABASE_URL"):
@@ -577,6 +591,7 @@ def test_a_missing_extra_is_one_line(db_url: str) -> None:
     assert result.stderr == "memstore: memstore mcp needs more packages: pip install 'pg-memstore[mcp]'\n"
 
 
+@pytest.mark.long
 async def test_the_configuration_of_the_readme(db_url: str) -> None:
     (block,) = [
         block for block in re.findall(r"```json\n(.*?)```", README, re.DOTALL) if "mcpServers" in block

@@ -9,8 +9,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from tests.cli.running import PRIVATE, Db, Run, at_terminal, complaints, documents, invoke, remember
-from tests.conftest import Server
 from tests.databases import empty_database
+from tests.servers import Server
 
 
 def test_migrate_says_what_it_applied(server: Server) -> None:
@@ -55,7 +55,7 @@ def test_verify(run: Run, db: Db) -> None:
         ),
         (
             "select memstore.configure(maximum_attached => 0)",
-            "off\tcalls\twrote, recalled, and took back 0 memory\tSee the settings: memstore settings.",
+            "off\tcalls\twrote, recalled and rolled back 0 memory\tSee the settings: memstore settings.",
         ),
         (
             "drop function memstore.insert_memory",
@@ -89,7 +89,7 @@ def test_an_application_may_verify_its_calls(run: Run, db: Db, db_url: str) -> N
         url = make_conninfo(db_url, options=f"-c role={role}")
         lines = invoke("verify", "--database-url", url, code=1).stdout.splitlines()
         assert "off\tmigrations\tthis role may not read what is installed\tVerify as the owner." in lines
-        assert "ok\tcalls\twrote, recalled, and took back 1 memory\t" in lines
+        assert "ok\tcalls\twrote, recalled and rolled back 1 memory\t" in lines
         for command in ("accounts", "settings"):
             assert "permission denied" in invoke(command, "--database-url", url, code=1).stderr
         change = ("configure", "--account", "newcomer", "maximum_live_memories=1")

@@ -5,11 +5,8 @@ from __future__ import annotations
 import os
 import pwd
 import re
-import shutil
-import stat
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,17 +14,16 @@ from typing import Any
 import pytest
 
 from tests.cli.running import COMMAND
+from tests.servers import server_folder
+
+pytestmark = pytest.mark.long
 
 
 @pytest.fixture
 def place() -> Iterator[Path]:
     """A directory that other accounts can reach, with a space and a letter beyond ASCII in its name."""
-    memory = Path("/dev/shm")
-    roomy = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 1 << 30
-    path = Path(tempfile.mkdtemp(prefix="memstore test ü ", dir=memory if roomy else None))
-    path.chmod(stat.S_IRWXU | stat.S_IXGRP | stat.S_IXOTH)
-    yield path
-    shutil.rmtree(path)
+    with server_folder("memstore test ü ") as folder:
+        yield folder
 
 
 def privately(place: Path, *arguments: str, **settings: Any) -> subprocess.CompletedProcess[str]:

@@ -27,7 +27,7 @@ def test_all_broken_rules_are_told_and_never_the_body(run: Run) -> None:
     ]
     too_many = "there are too many arguments; a text of several words goes in quotes"
     assert complaints(run("remember", "some", PRIVATE, code=2)) == [too_many]
-    option = "There is no such option; a text that begins with - goes behind --."
+    option = "There is no such option; put -- before a text that begins with -."
     assert complaints(run("remember", f"--{PRIVATE}", code=2)) == [option]
     id = remember(run, "one")
     assert "is taken" in run("remember", PRIVATE, "--id", id, code=1).stderr
@@ -70,7 +70,7 @@ def test_usage(arguments: list[str]) -> None:
 
 
 def test_help_and_version() -> None:
-    assert re.fullmatch(r"memstore \d+\.\d+\.\d+\n", invoke("--version").stdout)
+    assert re.fullmatch(r"memstore \d+\.\d+\.\d+(\.dev\d+)?\n", invoke("--version").stdout)
     shown = invoke("--help").stdout
     assert invoke().stdout == shown
     commands = re.findall(r"^  (\w+)   ", shown[shown.index("Commands:") :], re.MULTILINE)

@@ -1,31 +1,19 @@
-"""The client's methods are those that python -m tests.generate writes; the models have the fields of the types."""
+"""The calls are values that show no parameter; the models have the fields of the types."""
 
 from __future__ import annotations
 
 import pickle
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import psycopg
 import pytest
 
-import memstore
 from memstore import AdmissionRecord, Claim, Memory
 from memstore.api import calls
-from tests.generate import client
 
 Db = psycopg.Connection[Any]
-API = Path(memstore.__file__).parent / "api"
-
-
-def test_generated(db: Db) -> None:
-    found = client.methods(db)
-    again = "write it again with: python -m tests.generate"
-    assert (API / "calls.py").read_text("utf-8") == client.calls_py(found, calls.SCHEMA_VERSION), again
-    assert (API / "store.py").read_text("utf-8") == client.methods_py(found, asynchronous=False), again
-    assert (API / "aio.py").read_text("utf-8") == client.methods_py(found, asynchronous=True), again
 
 
 @pytest.mark.parametrize(

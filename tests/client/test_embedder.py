@@ -447,7 +447,7 @@ def test_a_cancelled_call_is_cancelled(db: Db, db_url: str, account: UUID) -> No
     assert not models(db)
 
 
-# Filling gaps.
+# Filling.
 
 
 def written(db: Db, account: UUID, count: int, **values: Any) -> list[Memory]:

@@ -25,7 +25,7 @@ from psycopg.conninfo import make_conninfo
 from memstore import AsyncStore, MemstoreError, Store, errors
 from memstore.api.store import Functions
 from tests.sql.support import EVIDENCE, SECRET, SYSTEM, account_of, rows, steward_of
-from tests.sql.test_fuzz import TEXTS
+from tests.sql.texts import TEXTS
 
 CALLS = 40_000 if os.environ.get("MEMSTORE_LONG") else 1_200
 
@@ -69,7 +69,7 @@ def generator(*items: Any) -> Iterator[Any]:
     yield from items
 
 
-# Made anew for each use, for a generator is used up.
+# Made for each use: a generator is used up.
 ODD: list[Callable[[], Any]] = [
     *(
         lambda: 0,
@@ -196,7 +196,7 @@ class Fuzz:
         self.refresh()
 
     def refresh(self) -> None:
-        """Makes what was erased anew, and looks whether the store is sound."""
+        """Makes what was erased again, and checks that the store is sound."""
         self.db.execute("select memstore.configure(200, 8, 2000, 0, 0.3, 0, 0, true, 40)")
         accounts = [account_of(self.db, ref) for ref in ("a", "ab", "%")]
         self.actors = [*accounts, steward_of(self.db, "steward")]

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, date
 from typing import Any
 from uuid import UUID, uuid4
@@ -71,6 +72,7 @@ def test_a_claims_life(store: Store, account: UUID, steward: UUID, claim: Memory
     assert store.memory_status(account, claim.id) == "admitted"
     challenge = store.challenge_memory(account, claim.id, "It is no more.", evidence_refs=[EVIDENCE])
     assert (challenge.role, challenge.evidence_refs) == ("challenge", (EVIDENCE,))
+    assert (challenge.effect, admission.effect) == ("in_effect", None)
     assert store.memory_status(account, claim.id) == "suspended"
     (queued,) = store.list_claims(steward, status="suspended")
     assert (queued.memory, queued.status, queued.open_challenges) == (claim, "suspended", 2)
@@ -94,7 +96,9 @@ def test_a_claims_life(store: Store, account: UUID, steward: UUID, claim: Memory
         "refutation",
         "refutation",
     ]
-    assert (records[0], records[2], records[3]) == (admission, challenge, refutation)
+    assert (records[0], records[3]) == (admission, refutation)
+    assert records[2] == replace(challenge, effect="refuted")
+    assert [each.effect for each in records] == [None, "refuted", "refuted", None, None]
 
 
 def test_a_claims_life_asynchronously(db_url: str, account: UUID, steward: UUID, claim: Memory) -> None:

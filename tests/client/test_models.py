@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import pickle
+import typing
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -13,41 +14,22 @@ from memstore import AdmissionRecord, Claim, Document, Memory, RankedMemory, Rec
 
 NOW = datetime(2026, 8, 25, tzinfo=UTC)
 BODY = "private words"
-MEMORY = Memory(
-    id=UUID(int=1),
-    user_id=UUID(int=2),
-    bucket="user",
-    body=BODY,
-    source_ref=None,
-    language="english",
-    embedding_model=None,
-    slug=None,
-    entity=None,
-    tier=None,
-    as_of=None,
-    admission=None,
-    evidence_refs=None,
-    stance=None,
-    promoted=False,
-    superseded_by_id=None,
-    superseded_at=None,
-    inserted_at=NOW,
-    updated_at=NOW,
-)
+OF_TYPE: dict[Any, Any] = {UUID: UUID(int=1), str: "word", bool: False, int: 0, datetime: NOW}
+"""A value of each type; what may be absent is."""
+
+
+def made(model: Any, **values: Any) -> Any:
+    """One of these, with all the fields that the class has."""
+    types = typing.get_type_hints(model)
+    return model(**{each.name: OF_TYPE.get(types[each.name]) for each in dataclasses.fields(model)} | values)
+
+
+MEMORY: Memory = made(Memory, body=BODY)
 RANKED = RankedMemory(MEMORY, 0.5, 0.5, None, True)
 RECALL = Recall((MEMORY,), 0, 0, "lexical", f"[From memory: user, today] {BODY}", (MEMORY,))
 CLAIM = Claim(MEMORY, "admitted", 0)
-RECORD = AdmissionRecord(
-    id=UUID(int=1),
-    memory_id=UUID(int=3),
-    user_id=UUID(int=2),
-    role="challenge",
-    verdict=None,
-    challenge_id=None,
-    ground=BODY,
-    evidence_refs=({"kind": "url", "ref": BODY, "digest": "sha256:0"},),
-    slug="chl:3",
-    inserted_at=NOW,
+RECORD: AdmissionRecord = made(
+    AdmissionRecord, ground=BODY, evidence_refs=({"kind": "url", "ref": BODY, "digest": "sha256:0"},)
 )
 VALUES = [MEMORY, RANKED, RECALL, CLAIM, RECORD]
 

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, Self
 from uuid import UUID
 
 import psycopg
 import pytest
+from psycopg.pq import TransactionStatus
 from pytest_postgresql.executors.noop import NoopExecutor
 from pytest_postgresql.janitor import DatabaseJanitor
 
-from .support import account_of
+from tests.sql.support import account_of
+
+
+class SavepointCursor(psycopg.Cursor[Any]):
+    """Has each statement in a savepoint of its own, so that a refused one leaves the transaction in order."""
+
+    def execute(self, *arguments: Any, **keywords: Any) -> Self:
+        if self.connection.info.transaction_status != TransactionStatus.INTRANS:
+            return super().execute(*arguments, **keywords)
+        with self.connection.transaction():
+            return super().execute(*arguments, **keywords)
 
 
 @pytest.fixture(scope="session")
@@ -44,6 +56,14 @@ def scratch(scratch_connection: psycopg.Connection) -> Iterator[psycopg.Connecti
     """A connection of the owner, in a transaction that will be rolled back: refusals want a savepoint."""
     with scratch_connection.transaction(force_rollback=True):
         yield scratch_connection
+
+
+@pytest.fixture
+def undone(scratch: psycopg.Connection) -> Iterator[psycopg.Connection]:
+    """The same with a savepoint for each statement, in place of a database of one's own."""
+    scratch.cursor_factory = SavepointCursor
+    yield scratch
+    scratch.cursor_factory = psycopg.Cursor
 
 
 @pytest.fixture

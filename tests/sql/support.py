@@ -30,16 +30,24 @@ SYSTEM: Mapping[str, Any] = {
 """What a claim needs beside its body."""
 
 STATES = {
+    "encoding_unsupported": "MS000",
     "actor_unknown": "MS001",
     "memory_not_found": "MS002",
     "not_supersedable": "MS003",
     "id_taken": "MS004",
     "quota_reached": "MS005",
     "steward_required": "MS006",
+    "record_target_not_found": "MS007",
+    "challenge_not_found": "MS008",
+    "stance_required": "MS009",
     "memory_is_immutable": "MS010",
     "record_is_immutable": "MS011",
     "argument_invalid": "MS012",
     "embedding_dimensions_differ": "MS013",
+    "migration_changed": "MS020",
+    "deployment_newer": "MS021",
+    "yoyo_locked": "MS022",
+    "owner_differs": "MS023",
 }
 _SUFFIXES = {"_shape": "23514", "_fkey": "23503", "_key": "23505", "_pkey": "23505"}
 
@@ -81,7 +89,8 @@ def value(db: psycopg.Connection, query: str, *params: object) -> Any:
     return result
 
 
-def _adapted(name: str, argument: object) -> object:
+def adapted(name: str, argument: object) -> object:
+    """The argument as psycopg takes it."""
     match type_of.get(name), argument:
         case "jsonb", dict() | list():
             return Jsonb(argument)
@@ -91,7 +100,8 @@ def _adapted(name: str, argument: object) -> object:
     return argument
 
 
-def _placeholder(name: str) -> sql.Composable:
+def placeholder(name: str) -> sql.Composable:
+    """The argument's place in a statement, with a cast where psycopg would send another type."""
     return sql.SQL("{}::" + type_of[name] if name in type_of else "{}").format(sql.Placeholder(name))
 
 
@@ -100,10 +110,10 @@ def call(db: psycopg.Connection, function: str, **arguments: object) -> list[dic
     query = sql.SQL("select * from memstore.{}({})").format(
         sql.Identifier(function),
         sql.SQL(", ").join(
-            sql.SQL("{} => {}").format(sql.Identifier(name), _placeholder(name)) for name in arguments
+            sql.SQL("{} => {}").format(sql.Identifier(name), placeholder(name)) for name in arguments
         ),
     )
-    bound = {name: _adapted(name, argument) for name, argument in arguments.items()}
+    bound = {name: adapted(name, argument) for name, argument in arguments.items()}
     with db.cursor(row_factory=dict_row) as cursor:
         return cursor.execute(query, bound).fetchall()
 
@@ -130,9 +140,9 @@ def raw_insert(db: psycopg.Connection, account: UUID, body: str | None = "x", **
     """A plain INSERT as the owner, and the id of the row."""
     columns = {"user_id": account, "body": body, **columns}
     query = sql.SQL("insert into memstore.memories ({}) values ({}) returning id").format(
-        sql.SQL(", ").join(map(sql.Identifier, columns)), sql.SQL(", ").join(map(_placeholder, columns))
+        sql.SQL(", ").join(map(sql.Identifier, columns)), sql.SQL(", ").join(map(placeholder, columns))
     )
-    row = db.execute(query, {name: _adapted(name, column) for name, column in columns.items()}).fetchone()
+    row = db.execute(query, {name: adapted(name, column) for name, column in columns.items()}).fetchone()
     assert row
     result: UUID = row[0]
     return result
@@ -147,7 +157,7 @@ def raw_copy(db: psycopg.Connection, memories: Iterable[Mapping[str, Any]]) -> N
     )
     with db.cursor() as cursor, cursor.copy(query) as copy:
         for memory in memories:
-            copy.write_row([_adapted(column, memory.get(column)) for column in columns])
+            copy.write_row([adapted(column, memory.get(column)) for column in columns])
 
 
 def account_of(db: psycopg.Connection, ref: str) -> UUID:
@@ -182,3 +192,37 @@ def live_count(db: psycopg.Connection, account: UUID) -> int:
     )[0]
     assert stored == counted
     return int(stored)
+
+
+def tables(db: psycopg.Connection) -> list[str]:
+    """All tables of the schema; a cast of their rows reads what is stored out of line, too."""
+    return [
+        name
+        for (name,) in rows(
+            db,
+            "select c.oid::regclass::text from pg_class c where c.relkind in ('r', 'm', 'p')"
+            " and c.relnamespace = 'memstore'::regnamespace order by 1",
+        )
+    ]
+
+
+def places(db: psycopg.Connection, marker: str) -> set[str]:
+    """The tables and the statistics that a word is in."""
+    found = {
+        table
+        for table in tables(db)
+        if value(db, f"select count(*) from {table} t where t::text ilike %s", f"%{marker}%")
+    }
+    if value(db, "select count(*) from pg_statistic_ext_data t where t::text ilike %s", f"%{marker}%"):
+        found.add("pg_statistic_ext_data")
+    found |= {
+        f"statistics of {column}"
+        for (column,) in rows(
+            db,
+            "select format('%%s.%%s', a.attrelid::regclass, a.attname) from pg_statistic s"
+            " join pg_attribute a on a.attrelid = s.starelid and a.attnum = s.staattnum"
+            " where s::text ilike %s",
+            f"%{marker}%",
+        )
+    }
+    return found

@@ -1,4 +1,4 @@
-"""The recipes bring in what other stores hold, as they stand in their files, and tell what they leave out."""
+"""The recipes import what other stores hold, as they stand in their files, and tell what they leave out."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ import psycopg
 import pytest
 
 from memstore import embedded, schema
-
-from .support import SECRET, account_of, insert, rows, value
+from tests.sql.support import SECRET, account_of, insert, rows, value
 
 Db = psycopg.Connection
 
@@ -136,7 +135,7 @@ def test_mem0(vectors: Db, db_url: str) -> None:
     misfits[add_mem0(db, {**common, "data": SECRET}, id=taken)] = ["alice", "id: The id is taken."]
 
     said = run(db_url, "mem0.sql", model="two", dry_run="on")
-    assert "It was taken back" in said
+    assert "Rolled back" in said
     assert stored(db).keys() == {"Another's."}
 
     said = run(db_url, "mem0.sql", model="two")
@@ -146,8 +145,8 @@ def test_mem0(vectors: Db, db_url: str) -> None:
         assert left[origin][0] == account
         assert left[origin][1].startswith(why), left[origin]
     assert section(said, "What became of the rows:") == [
-        ["brought in", "3", "2"],
-        ["brought in without its embedding", "1", "1"],
+        ["imported", "3", "2"],
+        ["imported without its embedding", "1", "1"],
         ["left out", "10", "2"],
     ]
     assert section(said, "What memstore has no place for:") == [
@@ -189,7 +188,7 @@ def test_mem0_of_another_name_and_more_than_a_new_account_may_hold(vectors: Db, 
         " from generate_series(1, 12) i"
     )
     said = run(db_url, "mem0.sql", schema="mem", table="My memories", bucket="user")
-    assert section(said, "What became of the rows:") == [["brought in", "12", "2"]]
+    assert section(said, "What became of the rows:") == [["imported", "12", "2"]]
     assert section(said, "Accounts that hold more than new ones may:") == [["many", "10", "10"]]
     assert rows(
         db, "select external_ref, live_memories, maximum_live_memories from memstore.users order by 1"
@@ -223,7 +222,7 @@ def test_langgraph(db: Db, db_url: str) -> None:
     add_item(db, "alice.memories", "other", {"text": SECRET})
 
     said = run(db_url, "langgraph.sql")
-    assert section(said, "What became of the rows:") == [["brought in", "6", "2"], ["left out", "6", "1"]]
+    assert section(said, "What became of the rows:") == [["imported", "6", "2"], ["left out", "6", "1"]]
     assert [[origin, why[:30]] for origin, _, why in section(said, "What was left out, and why:")] == [
         ["alice.memories.other", "It belongs to no account."],
         ["memories.bob.long", "body: The body has 1 to 2,000 "],
@@ -251,7 +250,7 @@ def test_langgraph(db: Db, db_url: str) -> None:
     assert stored(db) == found
 
     said = run(db_url, "langgraph.sql", account=r"^(\w+)\.memories$", text="{text}")
-    assert section(said, "What became of the rows:") == [["brought in", "1", "1"], ["left out", "11", "0"]]
+    assert section(said, "What became of the rows:") == [["imported", "1", "1"], ["left out", "11", "0"]]
     assert stored(db)[SECRET]["account"] == "alice"
 
 

@@ -1,5 +1,5 @@
 -- What the tables refuse, by the name of the refusal: a violation of each constraint, and of each rule that a
--- trigger holds. The ids are those of stores.fill; the shapes of memories are in tests/sql/test_memory_rules.py.
+-- trigger holds. The ids are those of stores.fill; the shapes of memories are in tests/sql/cases.py.
 
 -- users_external_ref_shape
 insert into memstore.users (external_ref) values ('');

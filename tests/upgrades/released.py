@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tarfile
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
+from zipfile import ZipFile
 
 from memstore import schema
 
@@ -31,9 +31,9 @@ class Release:
         return f"{self.migration}-{self.commit[:7]}"
 
     def unpack(self, folder: Path) -> None:
-        archive = _git("archive", self.commit, "memstore", "sql", "migrations", "pyproject.toml")
-        with tarfile.open(fileobj=BytesIO(archive)) as files:
-            files.extractall(folder, filter="data")
+        parts = ("memstore", "sql", "migrations", "pyproject.toml")
+        with ZipFile(BytesIO(_git("archive", "--format=zip", self.commit, *parts))) as files:
+            files.extractall(folder)
 
 
 def _git(*arguments: str) -> bytes:
@@ -51,20 +51,33 @@ def _migrations(commit: str) -> dict[str, str]:
     }
 
 
+def no_history() -> str | None:
+    """Why the earlier commits aren't at hand, if they aren't."""
+    try:
+        asked = _git("rev-parse", "--show-toplevel", "--is-shallow-repository").decode().splitlines()
+    except OSError as error:
+        return f"git: {error.strerror}"
+    except subprocess.CalledProcessError as error:
+        return str(error.stderr.decode().strip().splitlines()[0])
+    if Path(asked[0]).resolve() != ROOT.resolve():
+        return "this is no clone"
+    return "this clone is shallow: git fetch --unshallow" if asked[1] == "true" else None
+
+
+NO_HISTORY = no_history()
+
+
 def releases() -> list[Release]:
     """Of each migration the first and the last commit at which it was the newest, oldest first.
 
-    HEAD only where today's is newer. Empty where this is no clone, or where git isn't there.
+    HEAD only where today's is newer. Empty without the history.
     """
-    try:
-        if Path(_git("rev-parse", "--show-toplevel").decode().strip()).resolve() != ROOT.resolve():
-            return []
-        changed = _git("log", "--first-parent", "--format=%H", "--", "migrations").decode().split()
-        changed.reverse()
-        head = _git("rev-parse", "HEAD").decode().strip()
-        lasts = [_git("rev-parse", f"{commit}^").decode().strip() for commit in changed[1:]] + [head]
-    except (OSError, subprocess.CalledProcessError):
+    if NO_HISTORY:
         return []
+    changed = _git("log", "--first-parent", "--format=%H", "--", "migrations").decode().split()
+    changed.reverse()
+    head = _git("rev-parse", "HEAD").decode().strip()
+    lasts = [_git("rev-parse", f"{commit}^").decode().strip() for commit in changed[1:]] + [head]
     files = schema.migration_files()
     today = {path.name: _git("hash-object", str(path)).decode().strip() for path in files}
     found: dict[str, Release] = {}

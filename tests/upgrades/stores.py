@@ -66,7 +66,7 @@ select memstore.insert_memory(pg_temp.account('b'), 'nur hier', 'learned', 'task
 select memstore.insert_memory(
   pg_temp.account(o.owner), 'claim ' || n, 'system', slug => 'sys:x', tier => 'glass', as_of => '2026-01-02',
   admission => 'candidate', evidence_refs => '[{"kind": "url", "ref": "r", "digest": "d"}]',
-  id => pg_temp.memory(n::integer))
+  id => pg_temp.memory(n::integer), embedding => array[n, -1]::real[], embedding_model => 'm')
 from unnest('{s,s,s,b,b,gone}'::text[]) with ordinality o (owner, position)
 cross join lateral (select 19 + o.position) c (n);
 select memstore.record_admission(

@@ -14,14 +14,16 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from memstore import embedded, schema
-from tests.conftest import private_server
 from tests.databases import admin_conninfo, dump, empty_database, names, program, run
+from tests.servers import private_server
+from tests.sql.cases import CASES
 from tests.sql.support import raw_insert, refused
-from tests.sql.test_memory_rules import CASES
 from tests.upgrades.stores import IDS, broken, content, fill
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
+
+pytestmark = pytest.mark.long
 
 OWNER = "memstore_restorer"
 
@@ -128,7 +130,7 @@ def test_it_refuses_what_it_refused(move: Move, target: str, archive: Path) -> N
         steward = connection.execute("select memstore.find_user('s')").fetchall()[0][0]
         for case in CASES:
             if case.broken:
-                # PostgreSQL looks at them in the order of their names.
+                # PostgreSQL checks them in the order of their names.
                 with (
                     refused(min(f"memories_{field}_shape" for field in case.broken)),
                     connection.transaction(),

@@ -12,11 +12,11 @@ import pytest
 
 from memstore import schema
 from tests.databases import empty_database
-from tests.sql.test_memory_rules import CASES
+from tests.sql.cases import CASES
 from tests.upgrades.stores import apply_up_to, broken, fill, synthesise
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
 
 BEFORE = "0008-challenge-effect"
 KEPT = "0009-kept-counts"

@@ -26,16 +26,19 @@ from tests.databases import (
     environment,
     program,
     psql_install,
+    recorded,
     run,
     yoyo,
     yoyo_command,
 )
-from tests.test_schema import recorded, refused
+from tests.sql.support import refused
 from tests.upgrades.interrupted import FAILED, migrate_interrupted
 from tests.upgrades.stores import MIGRATIONS, broken, content, synthesise, without_what_came_later
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
+
+pytestmark = pytest.mark.long
 
 MIGRATE = [sys.executable, "-c", "import sys; from memstore import schema; schema.migrate(sys.argv[1])"]
 
@@ -136,7 +139,7 @@ class TestKilled:
         assert dump(database) == fresh
 
     def test_a_lock_of_an_earlier_version(self, fresh: str, database: str) -> None:
-        """Its process id is 0, which no yoyo has: whoever wrote it and was killed held the advisory lock."""
+        """Its process id is 0, which no yoyo has: the killed process held the advisory lock."""
         for install in (schema.migrate, psql_install):
             install(database)
             with psycopg.connect(database, autocommit=True) as connection:

@@ -12,7 +12,7 @@ import pytest
 from yoyo import read_migrations
 
 from memstore import SchemaOutdated, Store, schema
-from tests.databases import WAYS, YOYO_TABLES, dump, empty_database, names, yoyo
+from tests.databases import WAYS, YOYO_TABLES, dump, empty_database, long_but, names, yoyo
 from tests.upgrades.stores import (
     MIGRATIONS,
     apply_up_to,
@@ -24,7 +24,7 @@ from tests.upgrades.stores import (
 )
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
 
 FILES = schema.migration_files()
 
@@ -63,7 +63,7 @@ class TestFiles:
         assert path.read_text(encoding="utf-8").count(insert) == 1
 
 
-@pytest.fixture(scope="module", params=MIGRATIONS)
+@pytest.fixture(scope="module", params=long_but(MIGRATIONS[-2], MIGRATIONS))
 def start(request: pytest.FixtureRequest, server: Server) -> Iterator[tuple[str, str]]:
     """A migration, and the conninfo of a store at it, with data."""
     with empty_database(server) as conninfo:
@@ -72,7 +72,7 @@ def start(request: pytest.FixtureRequest, server: Server) -> Iterator[tuple[str,
 
 
 class TestForward:
-    @pytest.mark.parametrize("way", WAYS)
+    @pytest.mark.parametrize("way", long_but("migrate", WAYS))
     def test_with_data(self, way: str, start: tuple[str, str], fresh: str, server: Server) -> None:
         name, conninfo = start
         with empty_database(server, like=conninfo) as database:
@@ -106,6 +106,7 @@ class TestForward:
             assert broken(database) == []
 
 
+@pytest.mark.long
 class TestRollback:
     def test_of_everything(self, database: str) -> None:
         schema.migrate(database)

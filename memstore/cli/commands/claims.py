@@ -1,4 +1,4 @@
-"""Commands for claims: the system bucket, which is shared and governed."""
+"""Commands for claims: the memories of the system bucket, which all accounts share."""
 
 from datetime import date
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +26,7 @@ from memstore.cli.application import (
 from memstore.cli.output import complain
 from memstore.models import AdmissionRecord
 
-# Help texts and completion don't wait for psycopg.
+# Not at run time: help texts and completion would wait for psycopg.
 if TYPE_CHECKING:
     from memstore.cli.session import Session
 
@@ -38,13 +38,11 @@ if TYPE_CHECKING:
 def propose(
     session: "Session",
     text: Text,
-    slug: Annotated[
-        str | None, typer.Option(metavar="sys:NAME", help="What the claim is called; needed.")
-    ] = None,
+    slug: Annotated[str | None, typer.Option(metavar="sys:NAME", help="The claim's name; required.")] = None,
     tier: Annotated[
         str | None,
         typer.Option(
-            metavar="TIER", help="ledger or glass; needed.", autocompletion=lambda: ["ledger", "glass"]
+            metavar="TIER", help="ledger or glass; required.", autocompletion=lambda: ["ledger", "glass"]
         ),
     ] = None,
     evidence: EvidenceRefs = None,
@@ -90,12 +88,12 @@ def claims(
     ] = None,
     limit: Limit = None,
     after: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only those that come after this claim.")
+        str | None, typer.Option(metavar="ID", help="Only those listed after this claim.")
     ] = None,
 ) -> None:
     """List the claims, oldest first; for stewards.
 
-    Each with its status, and how many challenges are open.
+    Each with its status, and its number of open challenges.
     """
     actor = session.existing()
     found = session.claims(actor, status, session.find_claim(actor, after) if after else None)
@@ -137,7 +135,7 @@ def challenge(session: "Session", id: ClaimId, ground: Ground, evidence: Evidenc
     """Say that a claim is wrong.
 
     With evidence, that suspends an admitted claim until a steward answers. One account can suspend a quarter
-    of them; its other challenges wait.
+    of them; its other challenges are queued. What is printed tells the effect.
     """
     reason = read_text(ground)
     evidence_refs = evidence_refs_of(evidence)
@@ -175,7 +173,7 @@ def promote(
 ) -> None:
     """Move a claim to a knowledge base; for stewards.
 
-    A pointer to the reviewed position takes its place, and no recall tells of it any more.
+    A pointer to the reviewed position supersedes it, and recall attaches it no more.
     """
     evidence_refs = evidence_refs_of(evidence) or []
     actor = session.existing()
@@ -188,11 +186,11 @@ def promote(
 
 @command("memstore records 6f1d2a90", "memstore records 6f1d2a90 --json | jq .records")
 def records(session: "Session", id: ClaimId) -> None:
-    """Show the argument about a claim.
+    """Show the records about a claim.
 
-    That is the verdicts, and the challenges with their answers.
+    They are verdicts, challenges with their effect, and the answers to these.
     """
-    from memstore.cli.argument import read_argument
+    from memstore.cli.records import read_records
 
     actor = session.existing()
-    read_argument(session.store, actor, session.find_claim(actor, id)).show(session.out)
+    read_records(session.store, actor, session.find_claim(actor, id)).show(session.out)

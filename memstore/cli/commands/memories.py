@@ -25,7 +25,7 @@ from memstore.cli.application import (
 from memstore.cli.output import complain
 from memstore.models import Recall
 
-# Help texts and completion don't wait for psycopg.
+# Not at run time: help texts and completion would wait for psycopg.
 if TYPE_CHECKING:
     from memstore.cli.session import Session
 
@@ -97,7 +97,7 @@ def list_(
     superseded: Annotated[bool, typer.Option("--all", help="Also those that were superseded.")] = False,
     limit: Limit = None,
     after: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only those that this memory comes before.")
+        str | None, typer.Option(metavar="ID", help="Only those listed after this memory.")
     ] = None,
 ) -> None:
     """List the memories, newest first."""
@@ -126,24 +126,22 @@ def show(session: "Session", id: Id) -> None:
 
 @command("memstore history 6f1d2a90")
 def history(session: "Session", id: Id) -> None:
-    """Show what superseded what: at a terminal as a tree, else oldest first."""
-    from memstore.cli.lineage import read_lineage
+    """Show what a memory superseded and what superseded it: at a terminal as a tree, else oldest first."""
+    from memstore.cli.history import read_history
 
-    read_lineage(session.store, *session.find(id)).show(session.out)
+    read_history(session.store, *session.find(id)).show(session.out)
 
 
 @command("memstore recall 'Install the dependencies.'", "memstore recall - --max 3 --json < turn.txt")
 def recall(
     session: "Session",
     turn: Text,
-    maximum: Annotated[
-        int | None, typer.Option("--max", metavar="NUMBER", help="So many memories at most.")
-    ] = None,
+    maximum: Annotated[int | None, typer.Option("--max", metavar="NUMBER", help="The most memories.")] = None,
     characters: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="So many characters of bodies at most.")
+        int | None, typer.Option(metavar="NUMBER", help="The most characters of bodies.")
     ] = None,
 ) -> None:
-    """Tell what a model is to be told before a turn."""
+    """Recall what to tell a model before a turn."""
     query = read_text(turn)
     actor = session.reader()
     answer = Recall(backend="none")
@@ -154,6 +152,6 @@ def recall(
     if session.out.as_json:
         session.out.facts(asdict(answer))
     elif answer.note is not None:
-        print(answer.note)  # in which the database has left nothing that could steer a terminal
+        print(answer.note)  # the database has replaced what could control a terminal
     else:
-        session.out.remark("There is nothing to tell.")
+        session.out.remark("There is nothing to recall.")

@@ -1,4 +1,4 @@
-"""Commands for whoever runs the store, and for a look at it."""
+"""Commands for the operator, and for inspecting a store."""
 
 import os
 from dataclasses import asdict, fields
@@ -9,11 +9,11 @@ from uuid import UUID
 import typer
 
 from memstore.cli.application import command, progress
-from memstore.cli.failures import REFUSED, UNREACHABLE, UsageError
+from memstore.cli.errors import REFUSED, UNREACHABLE, UsageError
 from memstore.cli.output import complain, printable
 from memstore.models import Settings
 
-# Help texts and completion don't wait for psycopg.
+# Not at run time: help texts and completion would wait for psycopg.
 if TYPE_CHECKING:
     from memstore.cli.session import Session
 
@@ -40,7 +40,7 @@ def verify(
     ] = False,
 ) -> None:
     """Check that the database is as this version needs it; exit 1 where it isn't."""
-    from memstore.cli.checks import check_data, check_database
+    from memstore.cli.verification import check_data, check_database
 
     checks = list(check_data(session.store) if data else check_database(session.connection))
     session.out.records(
@@ -94,14 +94,14 @@ def _print_accounts(session: "Session", only: UUID | None) -> None:
 def steward(
     session: "Session",
     name: Annotated[str, typer.Argument(metavar="NAME", help="Your own id of the account.")],
-    off: Annotated[bool, typer.Option("--off", help="It is one no more.")] = False,
+    off: Annotated[bool, typer.Option("--off", help="Unmark it.")] = False,
 ) -> None:
     """Mark an account as a steward; for the database's owner.
 
-    The account is made where there is none.
+    The account is created where there is none.
     """
     session.account = name
-    # Together, so that a role that may not mark it doesn't make it either.
+    # In one transaction: a role that may not mark it must not create it either.
     with session.connection.transaction():
         account = session.existing() if off else session.writer()
         session.store.set_steward(account, not off)
@@ -115,23 +115,22 @@ def embed(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The ready model, which is meant when this is left out; or a memstore.Embedder of your own,"
-            " as MODULE:VARIABLE.",
+            help="The ready model, which is the default; or MODULE:VARIABLE, a memstore.Embedder of yours.",
         ),
     ] = None,
 ) -> None:
-    """Embed what has no embedding; for the database's owner.
+    """Embed the memories without an embedding; for the database's owner.
 
-    That is the live memories of all accounts that have none of this model. It may be stopped at any time, and
-    goes on when it is run again.
+    They are the live memories of all accounts that have none of this model. It may be stopped at any time,
+    and continued by running it again.
     """
-    from memstore.cli.embedding import count_gaps, find_embedder, require_working
+    from memstore.cli.embedding import count_unembedded, find_embedder, require_working
     from memstore.embedders import Filled, fill
 
     embedder = find_embedder(model)
     require_working(embedder)
     done = Filled()
-    with progress(lambda: count_gaps(session.connection, embedder.model)) as advance:
+    with progress(lambda: count_unembedded(session.connection, embedder.model)) as advance:
 
         def show(filled: Filled) -> None:
             nonlocal done
@@ -161,7 +160,7 @@ def configure(
 ) -> None:
     """Change settings; for the database's owner.
 
-    maximum_live_memories is for new accounts; with --account, it is for that account alone, which is made
+    maximum_live_memories is for new accounts; with --account, it is for that account alone, which is created
     where there is none.
     """
     values = dict(map(_setting, changes))
@@ -170,7 +169,7 @@ def configure(
         return
     if values.keys() != {"maximum_live_memories"}:
         raise UsageError("of one account, only maximum_live_memories can be set")
-    # Together, as for a steward.
+    # In one transaction, as in `steward`.
     with session.connection.transaction():
         account = session.writer()
         session.store.set_maximum_live_memories(account, **values)
@@ -193,7 +192,7 @@ def _setting(change: str) -> tuple[str, Any]:
 
 @command("memstore demo")
 def demo(session: "Session") -> None:
-    """Show the store at work, under an account that is erased again."""
+    """Show the store at work, under an account that is erased at the end."""
     from memstore.cli.demo import run_demo
 
     for step in run_demo(session.connection):
@@ -225,20 +224,20 @@ def psql(
 
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-    session.connection.close()  # having brought the private database up to date
+    session.connection.close()  # it was opened to migrate the private database
     program = _find_psql(session)
     parameters = conninfo_to_dict(session.url)
     environment = dict(os.environ)
     if password := parameters.pop("password", None):
-        environment["PGPASSWORD"] = str(password)  # a command line can be seen by all
-    # Not ignored: psql would inherit that.
+        environment["PGPASSWORD"] = str(password)  # other users of the machine can see a command line
+    # Not SIG_IGN, which psql would inherit.
     signal.signal(signal.SIGINT, lambda *_: None)
     result = subprocess.run([program, make_conninfo("", **parameters), *(arguments or [])], env=environment)
     raise typer.Exit(result.returncode if result.returncode >= 0 else 128 - result.returncode)
 
 
 def _find_psql(session: "Session") -> str:
-    """Finds psql: the private server's own, else the one of the path, else the wheel's."""
+    """Finds psql: the private server's, else the one on the path, else the wheel's."""
     import shutil
 
     from memstore.embedded import EmbeddedServerError, find_binaries

@@ -1,4 +1,4 @@
-"""Commands that bring memories in, and take an account out."""
+"""Commands that import memories and export an account."""
 
 import os
 from typing import TYPE_CHECKING, Annotated
@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memstore.cli.application import command, progress
-from memstore.cli.failures import REFUSED, tell
+from memstore.cli.errors import REFUSED, report
 from memstore.cli.output import complain, printable_json
 
-_IMPORT_PATIENCE = 600.0  # seconds that embedding a batch may take: who imports waits anyway
+_EMBEDDING_LIMIT = 600.0  # seconds for a batch, which may be large
 
-# Help texts and completion don't wait for psycopg.
+# Not at run time: help texts and completion would wait for psycopg.
 if TYPE_CHECKING:
     from memstore.cli.session import Session
 
@@ -26,29 +26,27 @@ def import_(
     file: Annotated[
         typer.FileBinaryRead, typer.Argument(metavar="FILE", help="JSON Lines; - reads standard input.")
     ],
-    batch: Annotated[
-        int, typer.Option(metavar="NUMBER", min=1, help="Lines that are written together, or not at all.")
-    ] = 1000,
+    batch: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The lines of one transaction.")] = 1000,
 ) -> None:
     """Remember what a file has: a JSON object a line.
 
     Its keys are body and, where wanted, bucket, source_ref, language, id and the other arguments of
     insert_memory. A line that has an id can be imported again.
 
-    What memstore export wrote comes in as it was, with ids, times and history, whole or not at all; for the
-    database's owner.
+    An export by memstore export keeps its ids, times and history, and is imported completely or not at all;
+    for the database's owner.
     """
     from memstore.cli.importing import Import, LineRefused
 
-    work = Import(session.connection, session.patient_store(_IMPORT_PATIENCE), session.writer)
+    work = Import(session.connection, session.patient_store(_EMBEDDING_LIMIT), session.writer)
     try:
-        # Of a pipe the size is 0.
+        # A pipe has the size 0.
         with progress(lambda: os.fstat(file.fileno()).st_size or None, in_bytes=True) as advance:
             for size in work.run(file, batch):
                 advance(size)
     except LineRefused as refused:
-        code = tell(refused.refusal, f"{refused.where}: ")
-        if work.whole:
+        code = report(refused.refusal, f"{refused.where}: ")
+        if work.is_export:
             complain("Nothing of the file is kept.")
         else:
             complain(f"Nothing of that batch is kept. Before it, {work.imported} memories were imported.")
@@ -68,13 +66,13 @@ def import_(
 def export(
     session: "Session",
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Where to, readable by you alone; - is standard output.")
+        str, typer.Argument(metavar="FILE", help="Readable by you alone; - is standard output.")
     ] = "-",
 ) -> None:
     """Export all that the account owns, as JSON Lines for memstore import.
 
-    That is its memories in every bucket, with embeddings, times and history. The records on claims stay in
-    the store, and so does what the operator decides: the ceiling, and who is a steward.
+    That is its memories in every bucket, with embeddings, times and history. The records about claims aren't
+    exported, nor what the operator decides: the ceiling, and which accounts are stewards.
     """
     from memstore.cli.exporting import export, private_file
 

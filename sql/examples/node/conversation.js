@@ -4,7 +4,7 @@ import pg from "pg";
 import { Memory, Refusal } from "./memory.js";
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL });
-// Of an idle connection that breaks; unheard, it would end the process.
+// An idle connection that breaks emits this; without a listener it would end the process.
 pool.on("error", (error) => console.error("PostgreSQL:", error.message));
 
 try {

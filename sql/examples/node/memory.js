@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 
-// A stale snapshot, a deadlock: the transaction did not happen, and is run again.
+// A stale snapshot, a deadlock: the transaction was rolled back, and is run again.
 const RETRIED = new Set(["40001", "40P01"]);
 const ATTEMPTS = 10;
 
@@ -26,7 +26,7 @@ export class Memory {
     this.#pool = pool;
   }
 
-  /** The account that has the application's own id; made where there is none. */
+  /** The account with the application's own id; created where it is missing. */
   async account(externalRef) {
     const [{ id }] = await this.#query("select memstore.create_user(external_ref => $1) as id", [externalRef]);
     return id;
@@ -63,7 +63,7 @@ export class Memory {
     return memory;
   }
 
-  /** What belongs before a turn: `note`, the `memories` in it, and how many were `dropped`. */
+  /** For one turn of a conversation: the `note` to put before it, the `memories` in it, how many were `dropped`. */
   async recall(actor, query) {
     const [recalled] = await this.#query("select * from memstore.recall($1, $2)", [actor, query]);
     return recalled;

@@ -1,7 +1,7 @@
--- Writes the proxy's API, for psql on the proxy; sql/scaling.md has the commands. Run by the operator on the claims
+-- Prints the script that creates the proxy's API; sql/scaling.md has the commands. The operator runs it on the claims
 -- shard, from whose catalog it takes functions, arguments, results and types, so that they can't differ.
 --
--- accounts.f and claims.f run f on a shard. memstore.f says on which, and passes refusals on as what they were.
+-- accounts.f and claims.f run f on a shard. memstore.f chooses which, and raises the shard's refusals again.
 \set ON_ERROR_STOP on
 
 select $$
@@ -21,7 +21,10 @@ create schema accounts;
 create schema claims;
 $$;
 
-select format('create view proxy.refusals (name, sqlstate) as values %s;', string_agg(format('(%L, %L)', r.name, r.sqlstate), ', '))
+select format(
+  'create view proxy.refusals (name, sqlstate) as values %s;',
+  string_agg(format('(%L, %L)', r.name, r.sqlstate), ', ')
+)
 from memstore.refusals r;
 
 select format(
@@ -62,10 +65,10 @@ placed as (
   cross join lateral (
     select
       case
-        -- The directory first: it decides whose an external_ref is. A call that got no further is repeated.
+        -- The directory first: it decides which account has an external_ref. A call that fails between is repeated.
         when c.proname = 'create_user' then 'return accounts.create_user(claims.create_user($1, $2, $3), $2, $3);'
 
-        -- The directory last: until then the account is found, and what was cut short is repeated.
+        -- The directory last: until then the account is found, so a call that fails between can be repeated.
         when c.proname = 'delete_user' then $$
   declare
     v_deleted bigint := 0;
@@ -78,7 +81,7 @@ placed as (
     return v_deleted + claims.delete_user($1);
   end;$$
 
-        -- One of the two planes, by the bucket.
+        -- The claims' shard or the account's, by the bucket.
         when c.proname in ('insert_memory', 'list_memories') then format($$
   if bucket like '%%system%%' then
     %s
@@ -107,10 +110,8 @@ placed as (
     %s
   end;$$, c.on_account, c.on_claims)
 
-        when c.proname in ('supersede_with', 'memories_as_of', 'rank_memories') then c.on_account
-
-        -- The claims follow the account's memories, in the characters that those leave, before the line of what was
-        -- left out; without their shard the account has its own.
+        -- The claims follow the account's memories, within the characters that those leave, before the line of what was
+        -- left out. Where the claims shard can't be reached, they are missing.
         when c.proname = 'recall' then format($$
   declare
     v_claims record;
@@ -142,17 +143,20 @@ placed as (
           'record_admission', 'challenge_memory', 'refute_challenge', 'promote_memory', 'memory_status', 'list_records',
           'list_claims', 'rank_claims', 'find_user', 'schema_version', 'help', 'list_rules', 'memory_violations'
         ) then c.on_claims
+
+        -- The account's own buckets: also of functions that this file doesn't know.
+        else c.on_account
       end
   ) p (body)
 )
 select
   format(
     E'create function %s.%I%s language plproxy as $plproxy$ cluster %L; run on %s; target memstore.%I; $plproxy$;\n',
-    plane.name, p.proname, p.signature, plane.name, plane.shard, p.proname
+    shards.name, p.proname, p.signature, shards.name, shards.shard, p.proname
   )
 from placed p
-cross join (values ('accounts', 'proxy.shard_of($1)'), ('claims', '0')) plane (name, shard)
-where strpos(p.body, format('%s.%I(', plane.name, p.proname)) > 0
+cross join (values ('accounts', 'proxy.shard_of($1)'), ('claims', '0')) shards (name, shard)
+where strpos(p.body, format('%s.%I(', shards.name, p.proname)) > 0
 union all
 select
   format(

@@ -5,14 +5,15 @@ begin;
 
 create extension plproxy;
 
--- Owns what calls the shards, and alone has the password. Applications are granted memstore_application.
+-- memstore_proxy owns the functions that call the shards, and only it has the password. Applications are granted
+-- memstore_application.
 select format('create role %I', r.name)
 from unnest(array['memstore_proxy', 'memstore_application']) r (name)
 where not exists (select from pg_roles p where p.rolname = r.name)
 \gexec
 
--- The shards of the accounts, as many as a power of two, and the one of the claims, which also is the directory: it
--- has a row of every account.
+-- The shards of the accounts, whose number is a power of two, and the one of the claims, which also is the directory:
+-- it has a row of every account.
 create server accounts foreign data wrapper plproxy options (p0 :'p0', p1 :'p1');
 create server claims foreign data wrapper plproxy options (p0 :'claims');
 create user mapping for memstore_proxy server accounts options (user 'memstore_proxy', password :'password');
@@ -22,8 +23,8 @@ grant usage on foreign server accounts, claims to memstore_proxy;
 create schema proxy;
 grant usage on schema proxy to memstore_proxy;
 
--- Where an account is: its number's lowest bits are the shard's. Of the id's own bits, which no version of PostgreSQL
--- and no machine computes otherwise; the last 32, which are random in ids of every kind.
+-- The shard of an account: PL/Proxy takes the lowest bits of this number. It is the last 32 bits of the id, which are
+-- random in uuids of every version, and not a hash, which another version of PostgreSQL may compute differently.
 create function proxy.shard_of(actor uuid)
 returns integer
 language sql
@@ -31,8 +32,8 @@ immutable parallel safe
 security invoker
 return coalesce(('x' || right(actor::text, 8))::bit(32)::integer, 0);
 
--- Raises a shard's refusal as the shard did. PL/Proxy hands on the SQLSTATE, and the texts under headings of its own;
--- constraint, column and table it drops. A shard out of reach is to it an internal error.
+-- Raises a shard's refusal as the shard did. PL/Proxy passes on the SQLSTATE, and the texts with prefixes of its own;
+-- it drops constraint, column and table, and reports a shard that can't be reached as an internal error.
 create function proxy.pass_on(state text, message text, detail text, hint text)
 returns void
 language plpgsql

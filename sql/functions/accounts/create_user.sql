@@ -10,25 +10,25 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-create_user: an account to remember things for.
+create_user: creates an account, or returns the one that has this external_ref.
 
 Example:
   select memstore.create_user(external_ref => 'account-2') = memstore.create_user(external_ref => 'account-2');
 Result:
   t
 
-Creates the account, or returns the one that has this external_ref: a call is safe to repeat. Without an
-external_ref, an id makes it safe; without both, every call creates another account.
+With an external_ref or an id the call is safe to repeat: it returns the same account again. Without both, every call
+creates another account.
 
 Arguments
-  id            uuid     the account's id; chosen by the database where it is left out
+  id            uuid     the account's id; generated where left out
   external_ref  text     the application's own id, 1 to 200 characters, compared exactly
-  language      text     how the account's memories are read: a text search configuration; 'english'
+  language      text     the text search configuration of the account's memories; 'english' by default
 Returns
   the account's id
 Errors
-  id_taken                  the id has another external_ref, or the external_ref another id
-  actor_unknown             the id was erased
+  id_taken       the id has another external_ref, or the external_ref another id
+  actor_unknown  the id is an erased account's
   users_external_ref_shape
   users_language_shape
 */
@@ -67,7 +67,7 @@ begin
     if found then
       return v_stored.id;
     end if;
-    -- Another session created it in between.
+    -- A concurrent transaction created it.
     select u.*
     into v_stored
     from memstore.users u
@@ -88,5 +88,3 @@ begin
   return v_stored.id;
 end
 $$;
-
-comment on function memstore.create_user(uuid, text, text) is 'Creates an account, or returns the one that has this external_ref.';

@@ -8,7 +8,7 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 /*
-delete_user: erases an account.
+delete_user: erases an account with all of its memories.
 
 Example:
   select memstore.delete_user(memstore.find_user('account-1'));
@@ -16,14 +16,14 @@ Result:
   1
 
 Deletes all memories of the account, live and superseded, of every bucket, with the records on its claims, and the
-account. Rows of other accounts that one of them had replaced stay superseded, and point at what it had been replaced
-by, or at nothing. Records that the account wrote on others' claims stay, without their texts, so that no status
-changes; the account's row then stays as a bare id, which can do nothing.
+account. Another account's claim that one of these memories had replaced stays superseded; it then points at that
+memory's own replacement, or at nothing. Records that the account wrote on others' claims stay, without their texts, so
+that no status changes; the account's row then stays too, as a bare id that can do nothing.
 
 Arguments
   actor  uuid  the account
 Returns
-  how many memories went
+  how many memories were deleted
 Errors
   actor_unknown
 */
@@ -34,6 +34,7 @@ declare
   );
   v_deleted bigint;
 begin
+  -- Accounts in the order of their ids, and the erased one exclusively.
   perform 1
   from memstore.users u
   where u.id = any (v_accounts)
@@ -73,14 +74,15 @@ begin
   )
   order by m.id
   for update;
-  -- Its records go with their claims, so whoever deletes one of these waits here, and not at the records.
+  -- A deletion of a claim deletes the account's records on it: the two meet here, at the claim, and don't deadlock.
   perform 1
   from memstore.memories m
   where m.id = any (array(select r.memory_id from memstore.memory_admissions r where r.user_id = delete_user.actor))
   order by m.id
   for key share;
 
-  -- Step by step down the chain, as the chain's guard has it, until the target belongs to somebody else.
+  -- hold_chain() lets a pointer move only to its target's own replacement: each pass goes one step down the chain,
+  -- until no target belongs to the account.
   loop
     update memstore.memories p
     set superseded_by_id = t.superseded_by_id, updated_at = clock_timestamp()
@@ -114,5 +116,3 @@ begin
   return v_deleted;
 end
 $$;
-
-comment on function memstore.delete_user(uuid) is 'Erases an account with all of its memories.';

@@ -6,7 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-find_user: the account that has an application's own id.
+find_user: finds the account that has an application's own id.
 
 Example:
   select memstore.find_user('no such account') is null;
@@ -24,5 +24,3 @@ Errors
   from memstore.users u
   where u.external_ref = find_user.external_ref
 $$;
-
-comment on function memstore.find_user(text) is 'The account that has an application''s own id.';

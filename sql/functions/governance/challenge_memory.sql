@@ -11,7 +11,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-challenge_memory: says that a claim is wrong.
+challenge_memory: challenges a claim as wrong.
 
 Example:
   select role, memory_id, effect from memstore.challenge_memory(
@@ -23,9 +23,9 @@ Example:
 Result:
   challenge|00000000-0000-4000-8000-0000000000c1|in_effect
 
-Any account may, the claim's author too. Only with evidence does a challenge suspend an admitted claim, and the
-challenges of one account suspend at most a quarter of all admitted claims, rounded up: the earliest ones; the rest
-wait. Only a refutation closes a challenge.
+Any account may, the claim's author too. Only a challenge with evidence suspends an admitted claim, and the challenges
+of one account suspend at most a quarter of all admitted claims, rounded up: the earliest ones; later ones are queued.
+Only a refutation closes a challenge.
 
 Arguments
   actor          uuid   the account
@@ -38,7 +38,7 @@ Returns
 Errors
   actor_unknown
   record_target_not_found
-  quota_reached                          200 open challenges of the account
+  quota_reached  the account has 200 open challenges
   memory_admissions_ground_shape
   memory_admissions_evidence_refs_shape
 */
@@ -49,5 +49,3 @@ begin
   return memstore.write_record(v_user.id, memory_id, 'challenge', ground, evidence_refs => evidence_refs);
 end
 $$;
-
-comment on function memstore.challenge_memory(uuid, uuid, text, jsonb) is 'Says that a claim is wrong.';

@@ -12,7 +12,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 /*
-list_claims: a steward's queue.
+list_claims: lists the live claims with their statuses, oldest first, as a steward's queue.
 
 Example:
   select (memory).slug, status, open_challenges from memstore.list_claims(memstore.find_user('steward-1'), 'admitted');
@@ -21,16 +21,16 @@ Result:
 
 Arguments
   actor      uuid     the steward
-  status     text     candidate, admitted, rejected or suspended; all of them where left out
-  page_size  integer  1 to 200 claims; 50
-  after      uuid     the id of the last claim of the page before
+  status     text     only claims that are candidate, admitted, rejected or suspended
+  page_size  integer  how many claims, 1 to 200; 50 by default
+  after      uuid     the id of the last claim of the previous page
 Returns
-  live claims, oldest first: memory, status, and how many challenges are open
+  of each claim its memory, its status, and the number of its open challenges
 Errors
   actor_unknown
   steward_required
-  argument_invalid  status, page_size
-  memory_not_found  after
+  argument_invalid  status is none of the four, or page_size is not 1 to 200
+  memory_not_found  after is no claim
 */
 declare
   v_after memstore.memories;
@@ -70,5 +70,3 @@ begin
   limit coalesce(list_claims.page_size, 50);
 end
 $$;
-
-comment on function memstore.list_claims(uuid, text, integer, uuid) is 'A steward''s queue: live claims with their statuses.';

@@ -6,7 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-list_records: the argument about a claim.
+list_records: lists the records about a claim, oldest first.
 
 Example:
   select role, verdict, ground, effect
@@ -18,9 +18,9 @@ Arguments
   actor      uuid  any account
   memory_id  uuid  the claim, live or superseded
 Returns
-  its records, oldest first. The effect of a challenge is in_effect (it suspends the claim), queued (its author's earlier
-  challenges use up the author's share of the admitted claims, or one is against this claim already), not_admitted (only
-  an admitted claim can be suspended), without_evidence or refuted; of other records it is NULL
+  the records. The effect of a challenge is in_effect (it suspends the claim), queued (earlier challenges use up its
+  author's share of the admitted claims, or one of them is against this claim), not_admitted (only an admitted claim
+  can be suspended), without_evidence or refuted; of other records it is NULL
 Errors
   actor_unknown
   record_target_not_found
@@ -36,5 +36,3 @@ begin
   order by r.inserted_at, r.id;
 end
 $$;
-
-comment on function memstore.list_records(uuid, uuid) is 'The records about a claim, oldest first.';

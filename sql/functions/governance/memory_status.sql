@@ -6,7 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-memory_status: what the records say of a claim.
+memory_status: returns the status of a claim, which its records decide.
 
 Example:
   select memstore.memory_status(memstore.find_user('account-1'), '00000000-0000-4000-8000-0000000000c1');
@@ -33,5 +33,3 @@ begin
   );
 end
 $$;
-
-comment on function memstore.memory_status(uuid, uuid) is 'What the records say of a claim.';

@@ -13,7 +13,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-promote_memory: a steward moves a claim to a reviewed position of a knowledge base.
+promote_memory: moves a claim to a reviewed position of a knowledge base.
 
 Example:
   select slug, body, stance from memstore.promote_memory(
@@ -25,15 +25,15 @@ Example:
 Result:
   sys:pnpm|Promoted to package-managers.|package-managers
 
-Supersedes the claim by a tombstone on the same slug: a pointer, not a claim, which reaches no recall. The open
-challenges of the claim are answered, as by any correction of a steward's.
+For stewards. Supersedes the claim by a tombstone with the same slug: a pointer to the position, which no recall
+returns. Every open challenge of the claim is refuted, as by any steward's correction.
 
 Arguments
   actor          uuid   the steward
   target         uuid   the claim, live
   stance         text   the position's id, 1 to 200 characters: lowercase words joined by single hyphens
-  evidence_refs  jsonb  1 to 20 objects, as in insert_memory
-  as_of          date   today where left out
+  evidence_refs  jsonb  as in insert_memory
+  as_of          date   the date for which it holds; today where left out
   entity         text   the claim's where left out; an empty text clears it
 Returns
   the tombstone
@@ -41,7 +41,7 @@ Errors
   actor_unknown
   steward_required
   stance_required
-  not_supersedable   no live claim
+  not_supersedable  target is no live claim
   rules of memories
 */
 declare
@@ -78,6 +78,3 @@ begin
   return memstore.write_correction(v_user, v_target, memstore.new_memory(v_user, v_given));
 end
 $$;
-
-comment on function memstore.promote_memory(uuid, uuid, text, jsonb, date, text)
-is 'A steward moves a claim to a reviewed position of a knowledge base.';

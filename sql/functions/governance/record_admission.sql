@@ -6,7 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-record_admission: a steward's verdict on a claim.
+record_admission: records a steward's verdict on a claim.
 
 Example:
   select memory_id, verdict from memstore.record_admission(
@@ -41,5 +41,3 @@ begin
   return memstore.write_record(v_user.id, memory_id, 'admission', ground, verdict => verdict);
 end
 $$;
-
-comment on function memstore.record_admission(uuid, uuid, text, text) is 'A steward''s verdict on a claim.';

@@ -6,7 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-refute_challenge: a steward answers a challenge, which closes it.
+refute_challenge: refutes a challenge, which closes it.
 
 Example:
   select role, memory_id from memstore.refute_challenge(
@@ -19,9 +19,11 @@ Example:
 Result:
   refutation|00000000-0000-4000-8000-0000000000c1
 
+For stewards. Another refutation of a closed challenge is recorded and changes nothing.
+
 Arguments
   actor         uuid  the steward
-  challenge_id  uuid  the challenge; one that is closed already stays so
+  challenge_id  uuid  the challenge, open or closed
   ground        text  why, 1 to 2,000 characters
 Returns
   the record
@@ -40,7 +42,7 @@ begin
   from memstore.memory_admissions r
   where r.id = refute_challenge.challenge_id
   and r.role = 'challenge';
-  -- The claim first, as its deletion has it: the challenge goes only with it.
+  -- The claim is locked, not the challenge, which is deleted only with it: so does a deletion of the claim.
   perform 1
   from memstore.memories m
   where m.id = v_memory_id
@@ -51,5 +53,3 @@ begin
   return memstore.write_record(v_user.id, v_memory_id, 'refutation', ground, challenge_id => challenge_id);
 end
 $$;
-
-comment on function memstore.refute_challenge(uuid, uuid, text) is 'A steward answers a challenge, which closes it.';

@@ -7,7 +7,7 @@ set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
 as $$
 /*
-delete_memory: forgets a memory.
+delete_memory: deletes a memory.
 
 Example:
   select body from memstore.delete_memory(
@@ -17,8 +17,7 @@ Example:
 Result:
   I use pnpm, not npm.
 
-The row is gone. What it had replaced stays superseded, and points at what the row itself was replaced by, or at
-nothing.
+The row is gone. Memories that it had replaced stay superseded, and point at its own replacement, or at nothing.
 
 Arguments
   actor  uuid  the account
@@ -27,7 +26,7 @@ Returns
   the memory as it was
 Errors
   actor_unknown
-  memory_not_found  also for another account's
+  memory_not_found  no memory of the account has the id
 */
 declare
   v_accounts uuid[] := memstore.chain_accounts(delete_memory.actor, array[delete_memory.id]);
@@ -80,5 +79,3 @@ begin
   return v_memory;
 end
 $$;
-
-comment on function memstore.delete_memory(uuid, uuid) is 'Forgets a memory: the row is gone.';

@@ -6,22 +6,22 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-export_account: what an export of an account begins with.
+export_account: describes an account in the first line of its export.
 
 Example:
   select memstore.export_account(memstore.find_user('account-1'));
 Result:
   {"export": 1, "language": "english", "memories": 1, "live_memories": 1}
 
-The first line of a file whose other lines are those of export_memories: with the number of memories, whoever reads the
-file sees whether it was cut. It names no account, since a file must not say whose memories it makes. The ceiling and
-the mark of a steward are the operator's, and stay with the store.
+The other lines of the file are those of export_memories; the number of memories shows whether the file was cut short.
+It names no account: the one that the import is for owns the memories. The ceiling and the steward's mark are the
+operator's to set, and are not exported.
 
 Arguments
   actor  uuid  the account
 Returns
-  an object: export, the version of the format; language, the account's; memories, how many export_memories gives;
-  live_memories, how many of them count towards a ceiling
+  an object: export, the version of the format; language, the account's; memories, how many export_memories returns;
+  live_memories, how many of them count towards the ceiling
 Errors
   actor_unknown
 */
@@ -39,5 +39,3 @@ begin
   );
 end
 $$;
-
-comment on function memstore.export_account(uuid) is 'What an export of an account begins with: its language, and how many memories follow.';

@@ -5,38 +5,38 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
--- One text for one memory, whatever the session says; a real has all its digits.
+-- The text must not depend on the session's settings, and must have all digits of a real.
 set timezone = 'UTC'
 set extra_float_digits = 1
 as $$
 /*
-export_memories: all that an account owns, as import_memories takes it.
+export_memories: exports all memories of an account, as import_memories takes them.
 
 Example:
   select e ->> 'bucket', e ->> 'body' from memstore.export_memories(memstore.find_user('account-1')) e;
 Result:
   user|I use pnpm, not npm.
 
-Every memory of the account, in every bucket, with embedding, times and history: what was replaced, and tombstones, too.
-Each comes behind what replaced it, so that any first part of an export can be imported. Read all pages in one REPEATABLE
-READ transaction, and they are of one moment. import_memories gives the same rows in another database, and an export of
-those is the same text. (One difference could be made out: an embedding's negative zero comes back as zero.)
+Every memory of the account, of every bucket, with its embedding and times, superseded ones and tombstones too. Each
+follows the one that replaced it, so that the beginning of an export can be imported without the rest. Pages that are
+read in one REPEATABLE READ transaction are of one moment. An import into another database gives the same rows, and
+their export the same text, but for an embedding's negative zero, which becomes zero.
 
-Where another account's claim replaced one of this account, the export has the time of it and no pointer, as if that
-claim had been deleted: it is not the account's to take along. Records on claims stay in this store. A verdict is by its
-stewards, and a challenge is a part of its argument; list_records shows them. So an imported claim is a candidate.
+Where another account's claim replaced one of this account, the export has the time of the replacement and no pointer,
+as if that claim had been deleted. Records on claims are not exported, since other accounts wrote them (list_records
+shows them): an imported claim is a candidate.
 
 Arguments
   actor      uuid     the account
-  page_size  integer  1 to 10,000 memories; 1,000
-  after      uuid     the id of the last memory of the page before
+  page_size  integer  how many memories, 1 to 10,000; 1,000 by default
+  after      uuid     the id of the last memory of the previous page
 Returns
-  objects with the keys of import_memories, those that are NULL left out; live memories first, then what was replaced
-  last; newest first among these
+  objects with the keys of import_memories, without those that are NULL: live memories, newest first; then superseded
+  ones, the last superseded first
 Errors
   actor_unknown
-  argument_invalid  page_size
-  memory_not_found  after
+  argument_invalid  page_size is not 1 to 10,000
+  memory_not_found  after is no memory of the account
 */
 declare
   v_after memstore.memory;
@@ -72,12 +72,10 @@ begin
       or (coalesce(m.superseded_at, 'infinity'), m.inserted_at, m.id)
         < (coalesce(v_after.superseded_at, 'infinity'), v_after.inserted_at, v_after.id)
     )
-    -- Along a chain superseded_at rises.
+    -- Along a chain superseded_at increases: a memory follows the one that replaced it.
     order by coalesce(m.superseded_at, 'infinity') desc, m.inserted_at desc, m.id desc
     limit coalesce(export_memories.page_size, 1000)
   ) p
   order by coalesce(p.superseded_at, 'infinity') desc, p.inserted_at desc, p.id desc;
 end
 $$;
-
-comment on function memstore.export_memories(uuid, integer, uuid) is 'All that an account owns, as import_memories takes it, a page at a time.';

@@ -6,7 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-get_memory: one memory by its id.
+get_memory: returns one memory by its id.
 
 Example:
   select bucket, body from memstore.get_memory(
@@ -23,7 +23,7 @@ Returns
   the memory
 Errors
   actor_unknown
-  memory_not_found  also for another account's
+  memory_not_found  no memory of the account has the id
 */
 declare
   v_memory memstore.memory;
@@ -40,5 +40,3 @@ begin
   return v_memory;
 end
 $$;
-
-comment on function memstore.get_memory(uuid, uuid) is 'One memory by its id.';

@@ -22,14 +22,15 @@ Arguments
   memories  jsonb  an array of up to 10,000 objects; their keys are the arguments of insert_memory but for
                    actor, embeddings are arrays of numbers, dates are texts such as 2026-08-25
 Returns
-  the memories, in the order of the items; their times rise in it too
+  the memories in the order of the items, with increasing times
 Errors
   actor_unknown
-  quota_reached                the account has no room for all
-  id_taken                     an id belongs to something else
+  quota_reached      the account has no room for all
+  id_taken           an id is taken, and not by the same memory
   embedding_dimensions_differ
-  argument_invalid             no such array, an unknown key, a value of another type; the message says which item
-  rules of memories            the message says which item
+  argument_invalid   memories is not an array of up to 10,000 objects, or an item has an unknown key or a value of
+                     another type; the message says which item
+  rules of memories  the message says which item
 */
 declare
   v_user memstore.users := memstore.lock_account(insert_memories.actor, 'actor');
@@ -45,5 +46,3 @@ begin
   ) w;
 end
 $$;
-
-comment on function memstore.insert_memories(uuid, jsonb) is 'Remembers many things at once, all of them or none.';

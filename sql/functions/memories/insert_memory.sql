@@ -28,33 +28,33 @@ Example:
 Result:
   Deploys happen on Tuesdays.
 
-Texts are trimmed of white space; of optional ones an empty text is an absent one. A caller-given id makes a
-retry safe: the same id, account and content again returns the row already there.
+Texts are trimmed of white space; an optional text that is empty counts as absent. A caller-given id makes a retry
+safe: a call repeated with the same id, account and content returns the row already there.
 
 Arguments
   actor            uuid    the account whose memory it is
   body             text    1 to 2,000 characters
-  bucket           text    user (the account said so), learned (a job learned it), system (shared); 'user'
+  bucket           text    user (the account said so; the default), learned (a job learned it) or system (shared)
   source_ref       text    which work taught it, 1 to 200 characters
   embedding        real[]  1 to 16,000 numbers, none beyond 1e6 in magnitude and one of at least 1e-6
   embedding_model  text    its model, 1 to 200 characters; one model has one number of dimensions
-  slug             text    system only: sys: and something behind it, 200 characters at most
+  slug             text    system only: sys: and a name, 200 characters at most
   entity           text    system only: what the claim is about, 1 to 200 characters
   tier             text    system only: ledger or glass
   as_of            date    system only: the date for which the claim holds
   admission        text    system only: candidate, admitted or rejected, as the author sees it
   evidence_refs    jsonb   system only: 1 to 20 objects with kind (receipt, memory, url), ref (2,000 characters)
                            and digest (200 characters)
-  language         text    how the body is read, a text search configuration; the account's where left out
-  id               uuid    the memory's id; chosen by the database where it is left out
+  language         text    the text search configuration of the body; the account's where left out
+  id               uuid    the memory's id; generated where left out
 Returns
   the memory
 Errors
   actor_unknown
-  quota_reached
-  id_taken
+  quota_reached      the account holds as many live memories as it may
+  id_taken           the id is taken, and not by the same memory
   embedding_dimensions_differ
-  rules of memories            see list_rules
+  rules of memories  see list_rules
 */
 declare
   v_user memstore.users := memstore.lock_account(insert_memory.actor, 'actor');
@@ -76,6 +76,3 @@ begin
   return memstore.write_memory(memstore.new_memory(v_user, v_given), new_id => insert_memory.id is null);
 end
 $$;
-
-comment on function memstore.insert_memory(uuid, text, text, text, real[], text, text, text, text, date, text, jsonb, text, uuid)
-is 'Remembers one thing.';

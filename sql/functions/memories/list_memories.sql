@@ -13,7 +13,7 @@ set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
 as $$
 /*
-list_memories: the account's memories, newest first.
+list_memories: lists the account's memories, newest first.
 
 Example:
   select body from memstore.list_memories(memstore.find_user('account-1'));
@@ -22,16 +22,16 @@ Result:
 
 Arguments
   actor               uuid     the account
-  bucket              text     user, learned or system; all of them where left out
-  include_superseded  boolean  whether to list the replaced ones too; false
-  page_size           integer  1 to 200 memories; 200
-  after               uuid     the id of the last memory of the page before
+  bucket              text     only memories of user, learned or system
+  include_superseded  boolean  whether to list superseded memories too; false by default
+  page_size           integer  how many memories, 1 to 200; 200 by default
+  after               uuid     the id of the last memory of the previous page
 Returns
   memories, by inserted_at and id, both descending
 Errors
   actor_unknown
-  argument_invalid  bucket, page_size
-  memory_not_found  after
+  argument_invalid  bucket is not user, learned or system, or page_size is not 1 to 200
+  memory_not_found  after is no memory of the account
 */
 declare
   v_after memstore.memory;
@@ -58,5 +58,3 @@ begin
   limit coalesce(list_memories.page_size, 200);
 end
 $$;
-
-comment on function memstore.list_memories(uuid, text, boolean, integer, uuid) is 'The account''s memories, newest first, a page at a time.';

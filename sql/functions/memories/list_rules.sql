@@ -4,13 +4,13 @@ language sql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
--- Definitions read the same in every session.
+-- The text of a definition must not depend on the session's settings.
 set quote_all_identifiers = off
 set datestyle = 'ISO'
 set timezone = 'UTC'
 as $$
 /*
-list_rules: the rules of a memory, as the database holds them.
+list_rules: lists the rules of a memory, as the database holds them.
 
 Example:
   select message from memstore.list_rules() where name = 'memories_source_ref_shape';
@@ -27,5 +27,3 @@ Errors
   where r.table_name = 'memories'
   order by r.position
 $$;
-
-comment on function memstore.list_rules() is 'The rules of a memory: name, field, definition, message.';

@@ -6,23 +6,23 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-memories_as_of: what the account's memory held at a past moment.
+memories_as_of: lists the memories that were live at a past moment.
 
 Example:
   select body from memstore.memories_as_of(memstore.find_user('account-1'), clock_timestamp());
 Result:
   I use pnpm, not npm.
 
-What was deleted since is gone from the past too.
+Memories that were deleted since then are missing.
 
 Arguments
   actor   uuid         the account
   moment  timestamptz  the moment
 Returns
-  the memories that were live then, newest first
+  the memories, newest first
 Errors
   actor_unknown
-  argument_invalid  no moment
+  argument_invalid  moment is NULL
 */
 begin
   perform memstore.require_actor(memories_as_of.actor);
@@ -39,5 +39,3 @@ begin
   order by m.inserted_at desc, m.id desc;
 end
 $$;
-
-comment on function memstore.memories_as_of(uuid, timestamptz) is 'The memories that were live at a past moment.';

@@ -8,7 +8,7 @@ set enable_hashjoin = off
 set enable_mergejoin = off
 as $$
 /*
-memory_history: the whole chain of a memory.
+memory_history: lists the whole chain of a memory, oldest first.
 
 Example:
   select memstore.supersede_memory(
@@ -22,8 +22,8 @@ Result:
   I use pnpm, not npm.|f
   I use pnpm 9, not npm.|t
 
-The memory, all that it replaced, directly or not, what it was replaced by, and all that this replaced. The chain
-of a claim goes across accounts; its author may read it, and every steward.
+The chain: the memory, those that it replaced, directly or not, those that replaced it, and all that these replaced.
+The chain of a claim may cross accounts; its author and stewards may read it.
 
 Arguments
   actor  uuid  the account
@@ -32,7 +32,7 @@ Returns
   memories, oldest first
 Errors
   actor_unknown
-  memory_not_found  also for another account's
+  memory_not_found  the account has no such memory; for a steward: and there is no such claim
 */
 begin
   perform memstore.require_actor(memory_history.actor);
@@ -69,5 +69,3 @@ begin
   order by m.inserted_at, m.id;
 end
 $$;
-
-comment on function memstore.memory_history(uuid, uuid) is 'The whole chain of a memory, oldest first.';

@@ -6,7 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-memory_violations: every rule that a memory would break.
+memory_violations: lists every rule that a memory would break.
 
 Example:
   select name, field from memstore.memory_violations('{"body": " ", "bucket": "user", "tier": "gold"}');
@@ -19,9 +19,9 @@ For forms and previews: it writes nothing and reads no account, so it says nothi
 Arguments
   memory  jsonb  an object as insert_memories takes them
 Returns
-  name, field and message of each broken rule, in the order of the fields; none for a memory that is in order
+  name, field and message of each broken rule, in the order of the fields; none for a valid memory
 Errors
-  argument_invalid  no such object
+  argument_invalid  memory is not an object that insert_memories would take
 */
 declare
   v_candidate memstore.memories;
@@ -39,5 +39,3 @@ begin
   order by b.position;
 end
 $$;
-
-comment on function memstore.memory_violations(jsonb) is 'Every rule that a memory would break.';

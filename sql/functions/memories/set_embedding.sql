@@ -27,7 +27,7 @@ Returns
   the memory
 Errors
   actor_unknown
-  memory_not_found
+  memory_not_found  no memory of the account has the id
   embedding_dimensions_differ
   memories_embedding_shape
   memories_embedding_model_shape
@@ -61,5 +61,3 @@ begin
   return v_written;
 end
 $$;
-
-comment on function memstore.set_embedding(uuid, uuid, real[], text) is 'Gives a memory an embedding, or takes it away.';

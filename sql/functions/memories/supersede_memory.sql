@@ -21,7 +21,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-supersede_memory: corrects a memory.
+supersede_memory: corrects a memory by writing its replacement.
 
 Example:
   select body from memstore.supersede_memory(
@@ -32,34 +32,35 @@ Example:
 Result:
   I use pnpm 9, not npm.
 
-Writes the replacement and points the old row at it, in one step; the old row stays. What is left out (NULL)
-of source_ref, language, entity and tier comes from the target; an empty text clears it (of the language: the
-account's). A claim keeps its slug, its as_of is today and its admission candidate unless given. Nothing moves
-into or out of the system bucket. A steward may correct another account's claim; the replacement is the
-steward's, and every open challenge of the claim is answered. A repeated call with the same id and content returns the row already there.
+The old row stays, and points at the replacement. Of source_ref, language, entity and tier, what is left out (NULL)
+comes from the target, and an empty text clears it (the language then is the account's). A claim keeps its slug; its
+as_of is today and its admission candidate unless given. Nothing moves into or out of the system bucket. A steward may
+correct another account's claim: the replacement is the steward's, and every open challenge of the claim is refuted. A
+call repeated with the same id and content returns the row already there.
 
 Arguments
   actor            uuid    the account that corrects
   target           uuid    the memory to correct: live, and the account's own (or a claim, for a steward)
   body             text    1 to 2,000 characters
-  bucket           text    user, learned or system; the target's where left out
-  source_ref       text    as in insert_memory, as are all below
-  embedding        real[]  the replacement's; the target's stays with it
+  bucket           text    user or learned (a claim stays in system); the target's where left out
+  source_ref       text    as in insert_memory, like all below
+  embedding        real[]  the replacement's; it doesn't inherit the target's
   embedding_model  text    its model
   entity           text    system only
   tier             text    system only
   as_of            date    system only; today where left out
   admission        text    system only; candidate where left out
   evidence_refs    jsonb   system only
-  language         text    how the body is read
+  language         text    the text search configuration of the body
   id               uuid    the replacement's id
 Returns
   the replacement
 Errors
   actor_unknown
-  not_supersedable             one answer for a foreign, a superseded and an unknown id
+  not_supersedable  target is not live, or not the account's to correct: one answer for a foreign, a superseded and an
+                    unknown id
   id_taken
-  quota_reached                a steward's correction of another's claim
+  quota_reached     a steward corrects another account's claim, and holds as many live memories as it may
   embedding_dimensions_differ
   rules of memories
 */
@@ -81,7 +82,7 @@ begin
     perform memstore.refuse('not_supersedable', 'target');
   end if;
 
-  -- What is not assigned here is as in the target.
+  -- Columns that are not assigned here are inherited from the target.
   v_given := memstore.correction_of(v_target);
   v_given.id := supersede_memory.id;
   v_given.bucket := v_bucket;
@@ -116,6 +117,3 @@ begin
   return memstore.write_correction(v_user, v_target, v_candidate);
 end
 $$;
-
-comment on function memstore.supersede_memory(uuid, uuid, text, text, text, real[], text, text, text, date, text, jsonb, text, uuid)
-is 'Corrects a memory: writes a replacement, and points the old row at it.';

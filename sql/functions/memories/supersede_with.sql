@@ -26,12 +26,12 @@ Several memories may be replaced by the same one: a merge.
 Arguments
   actor        uuid  the account
   target       uuid  the memory to replace: live, the account's own, of the bucket user or learned
-  replacement  uuid  the memory that replaces it: the same, and another one
+  replacement  uuid  the memory that replaces it: likewise, and not the target
 Returns
   the replaced memory
 Errors
   actor_unknown
-  not_supersedable  one answer for whatever is wrong with either
+  not_supersedable  these are not two live memories of the account, both of user or learned
 */
 declare
   v_user memstore.users := memstore.lock_memories(
@@ -70,5 +70,3 @@ begin
   return v_memory;
 end
 $$;
-
-comment on function memstore.supersede_with(uuid, uuid, uuid) is 'Replaces a memory by another one that is already there.';

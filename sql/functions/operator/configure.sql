@@ -16,7 +16,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-configure: changes the store's settings, and tells them.
+configure: changes the store's settings and returns them.
 
 Example:
   select maximum_attached, maximum_attached_characters from memstore.configure(maximum_attached => 6);
@@ -29,13 +29,13 @@ Arguments
   maximum_live_memories        integer           the ceiling of new accounts, 0 or more
   maximum_attached             integer           memories that one recall attaches, 0 or more
   maximum_attached_characters  integer           characters of bodies that one recall attaches, 0 or more
-  lexical_floor                double precision  0 to 1: a learned memory is eligible above it
-  semantic_floor               double precision  0 to 1: likewise
-  previous_share               double precision  0 to 1: by how much a word of the memory before in the same
-                                                 source_ref counts
-  next_share                   double precision  0 to 1: of the memory after
+  lexical_floor                double precision  0 to 1: the lexical score above which a learned memory is eligible
+  semantic_floor               double precision  0 to 1: the semantic score above which it is
+  previous_share               double precision  0 to 1: how much a lexeme counts that only the previous memory of the
+                                                 same source_ref has
+  next_share                   double precision  0 to 1: likewise, of the next memory
   system_recall_enabled        boolean           whether recall reads the system bucket
-  maximum_system_pool          integer           claims that are ranked for one turn, 0 or more
+  maximum_system_pool          integer           claims that rank_claims returns at most, 0 or more
 Returns
   the settings
 Errors
@@ -76,6 +76,3 @@ begin
   return v_settings;
 end
 $$;
-
-comment on function memstore.configure(integer, integer, integer, double precision, double precision, double precision, double precision, boolean, integer)
-is 'Changes the store''s settings, and tells them.';

@@ -12,7 +12,7 @@ Example:
   select memstore.forget_embedding_model('no such model');
 Result:
 
-Operator only. The name goes at once where no memory uses it, and with its last embedding otherwise.
+Operator only. The name is deleted at once where no memory uses it, and otherwise with its last embedding.
 
 Arguments
   name  text  the model's name
@@ -28,5 +28,3 @@ begin
   and not exists (select from memstore.memories m where m.embedding_model = e.name);
 end
 $$;
-
-comment on function memstore.forget_embedding_model(text) is 'Takes back the registration of an embedding model.';

@@ -19,7 +19,7 @@ operator function. Functions that a later version adds are granted to it too, wh
 Arguments
   role  text  the role's name
 Errors
-  argument_invalid  no such role
+  argument_invalid  there is no such role
 */
 declare
   v_functions text;
@@ -28,7 +28,8 @@ begin
     perform memstore.refuse('argument_invalid', 'role');
   end if;
 
-  -- A restore without privileges left them to PUBLIC, whom the schema was closed to until now.
+  -- A restore without privileges lets PUBLIC execute every function, from which only the schema's missing USAGE kept
+  -- the role.
   perform memstore.revoke_public();
   select string_agg(f.signature::text, ', ')
   into v_functions
@@ -37,5 +38,3 @@ begin
   execute format('grant execute on function %s to %I', v_functions, grant_api.role);
 end
 $$;
-
-comment on function memstore.grant_api(text) is 'Lets a role call the API.';

@@ -6,7 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-import_memories: brings in memories of one account with their ids and times.
+import_memories: imports memories of one account with their ids and times.
 
 Example:
   select body, inserted_at from memstore.import_memories(
@@ -17,22 +17,23 @@ Result:
   I use npm.|2026-01-02 03:04:05+00
 
 Operator only. As insert_memories, and objects may also have stance, inserted_at, updated_at, superseded_at and
-superseded_by_id; times are texts with a zone, such as 2026-01-02T03:04:05Z. What is replaced may point at a row
-of the same call or at one that is there.
+superseded_by_id; times are texts with a zone, such as 2026-01-02T03:04:05Z. A memory may be superseded by one of the
+same call or by one that is stored.
 
 Arguments
   user_id   uuid   the account
   memories  jsonb  an array of up to 10,000 objects
 Returns
-  the memories, in the order of the items
+  the memories in the order of the items
 Errors
   actor_unknown
-  not_supersedable             a pointer that no correction could have left
-  quota_reached                the account has no room for all
-  id_taken                     an id belongs to something else
+  not_supersedable   a superseded_by_id is one that no correction could have left
+  quota_reached      the account has no room for all
+  id_taken           an id is taken, and not by the same memory
   embedding_dimensions_differ
-  argument_invalid             no such array, an unknown key, a value of another type; the message says which item
-  rules of memories            the message says which item
+  argument_invalid   memories is not an array of up to 10,000 objects, or an item has an unknown key or a value of
+                     another type; the message says which item
+  rules of memories  the message says which item
 */
 declare
   v_user memstore.users := memstore.lock_account(import_memories.user_id, 'user_id');
@@ -48,5 +49,3 @@ begin
   ) w;
 end
 $$;
-
-comment on function memstore.import_memories(uuid, jsonb) is 'Brings in memories of one account with their ids and times.';

@@ -18,7 +18,7 @@ Arguments
   name        text     the model's name, 1 to 200 characters
   dimensions  integer  1 to 16,000
 Errors
-  embedding_dimensions_differ  embeddings of another width are stored
+  embedding_dimensions_differ  embeddings with another number of dimensions are stored
   rules of embedding_models    such as embedding_models_dimensions_shape
 */
 declare
@@ -37,5 +37,3 @@ begin
   where e.name = v_model.name;
 end
 $$;
-
-comment on function memstore.register_embedding_model(text, integer) is 'Fixes the number of dimensions of a model''s embeddings.';

@@ -21,7 +21,7 @@ Operator only.
 Arguments
   role  text  the role's name
 Errors
-  argument_invalid  no such role
+  argument_invalid  there is no such role
 */
 begin
   if not exists (select from pg_roles r where r.rolname = revoke_api.role) then
@@ -32,5 +32,3 @@ begin
   execute format('revoke usage on schema memstore from %I', revoke_api.role);
 end
 $$;
-
-comment on function memstore.revoke_api(text) is 'Takes back grant_api.';

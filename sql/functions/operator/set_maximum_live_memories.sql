@@ -6,14 +6,14 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-set_maximum_live_memories: the ceiling of one account.
+set_maximum_live_memories: sets the ceiling of one account.
 
 Example:
   select memstore.set_maximum_live_memories(memstore.find_user('account-1'), 1000);
 Result:
 
-Operator only. A ceiling below what the account holds takes nothing away: it can correct and delete, and adds
-nothing. For new accounts: configure.
+Operator only. An account that holds more than its ceiling keeps its memories: it can correct and delete, and add
+nothing. The ceiling of new accounts is a setting (configure).
 
 Arguments
   user_id                uuid     the account
@@ -29,5 +29,3 @@ begin
   perform memstore.write_account(v_user);
 end
 $$;
-
-comment on function memstore.set_maximum_live_memories(uuid, integer) is 'Sets the ceiling of one account.';

@@ -28,5 +28,3 @@ begin
   perform memstore.write_account(v_user);
 end
 $$;
-
-comment on function memstore.set_steward(uuid, boolean) is 'Marks an account as a steward, or unmarks it.';

@@ -6,7 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-store_statistics: figures of the whole store, for monitoring.
+store_statistics: returns figures of the whole store, for monitoring.
 
 Example:
   select labels ->> 'bucket', labels ->> 'state', value
@@ -19,34 +19,38 @@ Result:
   system|superseded|0
   system|tombstone|0
 
-Operator only. One row a figure, with labels as Prometheus has them, so that an exporter passes them on as they are. No
-text of anybody's is in it: accounts appear by id, and only the fullest ones.
+Operator only. One row a figure, with labels as Prometheus has them, so that an exporter can pass them on. No text of a
+memory is in it; accounts appear by id, and only the fullest ones.
 
-It may be asked every minute: in a store of 1.3 million memories it takes 0.2 s. What would need a scan of them is
-counted up to about 32 MB (some 50,000 rows), and beyond that estimated from so many pages picked at random, which is
-then told by exact. Estimates are mostly within 5 %, and coarser for what is rare. The rest reads the accounts, the live
-claims and PostgreSQL's own counters.
+It may be called every minute: in a store of 1.3 million memories it takes 0.2 s. Counts that need a scan of the
+memories are exact up to about 32 MB (some 50,000 rows), and beyond that estimated from a random sample of as many
+pages; exact then is false. Estimates are mostly within 5 %, and coarser for what is rare. Other figures are read from
+the accounts, the live claims and PostgreSQL's own counters.
 
 Figures
   schema_version
-  accounts {state}                     active, erased
+  accounts {state}                       active, erased
   stewards
-  accounts_near_ceiling                those that hold 90 % of their ceiling or more
-  account_fullness {account}           live memories / ceiling, of the 20 fullest of these
-  memories {bucket, state}             live, superseded, tombstone
-  unembedded_memories                  live ones, tombstones aside, that have no embedding
-  unembedded_memories {model}          that have none of this model; of the 20 models with the most
-  claims {status}                      live ones: candidate, admitted, rejected, suspended
-  open_challenges {state}              effective: it suspends its claim; queued: its author's share is used up, or an
-                                       earlier one of the author's counts; not_admitted: its claim is not; unevidenced
-  oldest_open_challenge_seconds {state}  where there are any
-  table_bytes {table}                  with what is stored out of line, without indexes
-  live_rows, dead_rows {table}         as PostgreSQL's counters have them, as all that follows
-  row_updates, hot_row_updates {table}   hot: without work for the indexes
+  accounts_near_ceiling                  those that hold 90 % of their ceiling or more
+  account_fullness {account}             live memories / ceiling, of the 20 fullest of these
+  memories {bucket, state}               live, superseded, tombstone
+  unembedded_memories                    live ones, tombstones aside, that have no embedding
+  unembedded_memories {model}            that have none of this model; of the 20 most used models
+  claims {status}                        live ones: candidate, admitted, rejected, suspended
+  open_challenges {state}                effective: it suspends its claim
+                                         queued: its author's share is used up, or an earlier one
+                                         of the author's against the claim counts
+                                         not_admitted: its claim is not admitted
+                                         unevidenced
+  oldest_open_challenge_seconds {state}  of each state that there is
+  table_bytes {table}                    with TOAST, without indexes
+  live_rows, dead_rows {table}           as PostgreSQL's counters have them, like all that follows
+  row_updates, hot_row_updates {table}   hot: without a change of an index
   sequential_scans {table}
-  seconds_since_vacuum, seconds_since_analyze {table}  by autovacuum or by hand; absent where never
+  seconds_since_vacuum {table}           by autovacuum or by hand; absent where there was none
+  seconds_since_analyze {table}          likewise
   index_bytes, index_scans {table, index}
-  setting {name}                       as configure has them; 1 is on
+  setting {name}                         as configure has them; 1 is on
 Returns
   name, labels, value, and whether the value is exact
 Errors
@@ -74,7 +78,7 @@ begin
     from memstore.memories m tablesample system (v_percent)
     group by 1, 2, 3
   ),
-  -- The accounts know how many are live; the sample tells the proportions.
+  -- The number of live memories is known from the accounts; the sample gives the proportions.
   scale as (
     select case
       when v_exact then 1
@@ -85,7 +89,10 @@ begin
   near_ceiling as (
     select
       u.id,
-      case when u.maximum_live_memories = 0 then 1 else u.live_memories::float8 / u.maximum_live_memories end as fullness
+      case
+        when u.maximum_live_memories = 0 then 1
+        else u.live_memories::float8 / u.maximum_live_memories
+      end as fullness
     from memstore.users u
     where u.erased_at is null
     and u.live_memories >= 0.9 * u.maximum_live_memories
@@ -234,13 +241,14 @@ begin
   )
   select f.name, f.labels, f.value::float8, f.exact
   from figures f
-  -- Of a kind, in the order above where there is one: the states of memories, statuses and challenges.
+  -- Within an area, states and statuses come in the order in which the header lists them.
   order by
     f.area,
     f.labels ->> 'table',
     array_position('{user,learned,system}'::text[], f.labels ->> 'bucket'),
     array_position(
-      '{live,superseded,tombstone,candidate,admitted,rejected,suspended,effective,queued,not_admitted,unevidenced}'::text[],
+      '{live,superseded,tombstone,candidate,admitted,rejected,suspended}'::text[]
+        || '{effective,queued,not_admitted,unevidenced}'::text[],
       coalesce(f.labels ->> 'state', f.labels ->> 'status')
     ),
     case f.name when 'account_fullness' then -f.value end,
@@ -248,5 +256,3 @@ begin
     f.labels::text;
 end
 $$;
-
-comment on function memstore.store_statistics() is 'Figures of the whole store, for monitoring: names, labels and values.';

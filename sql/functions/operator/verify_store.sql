@@ -6,7 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 /*
-verify_store: whether the store's data is as its rules have it.
+verify_store: checks the store's data against its rules.
 
 Example:
   select invariant, violations from memstore.verify_store() where invariant like 'chain%';
@@ -17,41 +17,42 @@ Result:
   chain_loops|0
   chain_borders|0
 
-Operator only. One row for each invariant, each with how many rows break it and the id of one of them; no text is
-shown. It reads the whole store in one snapshot, changes nothing, and takes a while for a large one. Constraints and
-triggers hold all of this; what gets past them is a damaged disk, a superuser who turned them off, or a fault.
+Operator only. One row for each invariant: how many rows break it, and the id of one of them; no text is shown. It
+reads the whole store in one snapshot, changes nothing, and takes a while for a large one. Constraints and triggers
+hold all of this: a violation means a damaged disk, a superuser who disabled them, or a bug.
 
 Invariants
-  users_rules, settings_rules, embedding_models_rules, memories_rules, memory_admissions_rules, claim_counter_rules,
-  deployment_rules   each row obeys the rules of its table
-  single_rows        settings and the counter of claims have one row each
+  users_rules, settings_rules, embedding_models_rules, memories_rules, memory_admissions_rules,
+  claim_counter_rules, deployment_rules   each row obeys the rules of its table
+  single_rows        settings and claim_counter have one row each
   live_memories      an account's count of live memories is that of its rows
   candidates         an account's counts of what recall can attach are those of its rows
   erased_accounts    an erased account has no memories, and no texts in its records
   owners             each memory's account exists
-  chain_targets      what a memory is replaced by exists
-  chain_times        what has a replacement has the time of it
+  chain_targets      the replacement of a memory exists
+  chain_times        a memory that has a replacement has the time of it
   chain_order        a replacement is itself replaced later
   chain_loops        no memory is replaced by way of itself
-  chain_borders      a replacement is of the same account, or both are of the system bucket
-  search_vectors     the words of a memory are those of its body
+  chain_borders      a replacement is of the same account, or both are in the system bucket
+  search_vectors     the lexemes of a memory are those of its body
   tombstones         a memory is a tombstone if it has a stance
   model_names        the model of each embedding is known
   model_dimensions   each embedding has its model's number of dimensions
   record_targets     a record is about a claim that exists
   record_authors     a record's account exists
-  record_slugs       a record's slug and the literals of its keys are those of its fields
+  record_slugs       a record's generated columns are those of its fields
   refutations        a refutation names a challenge of the same claim
-  claim_statuses     the statuses that are kept are those that the records give
-  open_challenges    the open challenges that are kept are those of the records, and those suspend that should
+  claim_statuses     the stored statuses are those that the records give
+  open_challenges    the stored open challenges, and which suspend, are those that the records give
   challenge_limit    no account has more open challenges than it may
-  claim_counter      the count of admitted claims is that of the records
+  claim_counter      the stored number of admitted claims is that of the records
   admitted_claims    what system recall reads are the live claims whose status is admitted
-  claim_languages    the counts of their languages are theirs
-  claim_words        the counts of their words are theirs
+  claim_languages    the stored numbers of claims by language are theirs
+  claim_words        the stored numbers of claims by lexeme are theirs
+  claim_signs        the stored signs of their embeddings are theirs
   guards             triggers and row-level security are on, constraints and indexes valid
 Returns
-  of each invariant its name, the number of violations, and the id of one (of a guard its name)
+  of each invariant its name, the number of violations, and the id of one of them (of a guard its name)
 Errors
   none
 */
@@ -65,7 +66,7 @@ begin
     left join memstore.memories t on t.id = m.superseded_by_id
     where m.superseded_by_id is not null
   ),
-  -- Where times rise along a chain, it has no loop: a loop has a pointer along which they don't.
+  -- A loop has a pointer along which superseded_at doesn't increase: only such pointers are followed.
   walks as (
     select p.id as start, p.target as reached
     from pointers p
@@ -104,7 +105,7 @@ begin
     where not memstore.settings_obey(s)
 
     union all
-    -- A model's name is a text.
+    -- Not the model's name: no text is shown.
     select 'embedding_models_rules', 'embedding_models'
     from memstore.embedding_models e
     where not memstore.embedding_models_obey(e)
@@ -317,7 +318,7 @@ begin
     where k.claims is distinct from a.claims
 
     union all
-    -- A word is a text.
+    -- Not the lexeme: no text is shown.
     select 'claim_words', coalesce(k.language, a.language)
     from memstore.claim_words k
     full join (
@@ -327,6 +328,18 @@ begin
       group by a.language, w.lexeme
     ) a on a.language = k.language and a.lexeme = k.lexeme
     where k.claims is distinct from a.claims
+
+    union all
+    select 'claim_signs', coalesce(k.memory_id, a.id)::text
+    from memstore.claim_signs k
+    full join (
+      select m.id, m.user_id, m.inserted_at, m.embedding_model, memstore.sign_bits(m.embedding) as signs
+      from admitted a
+      join memstore.memories m on m.id = a.id
+      where m.embedding_model is not null
+    ) a on a.id = k.memory_id
+    where row(k.memory_id, k.user_id, k.inserted_at, k.embedding_model, k.signs)
+      is distinct from row(a.id, a.user_id, a.inserted_at, a.embedding_model, a.signs)
 
     union all
     select 'guards', g.name
@@ -339,7 +352,7 @@ begin
       union all
       select 'row-level security of ' || c.relname, c.oid, c.relrowsecurity
       from pg_class c
-      where c.relname in ('users', 'memories', 'memory_admissions', 'admitted_claims', 'claim_words')
+      where c.relname in ('users', 'memories', 'memory_admissions', 'admitted_claims', 'claim_words', 'claim_signs')
     ) g (name, relation, holds)
     join pg_class c on c.oid = g.relation and c.relnamespace = 'memstore'::regnamespace
     where not g.holds
@@ -351,12 +364,10 @@ begin
     'chain_targets', 'chain_times', 'chain_order', 'chain_loops', 'chain_borders', 'search_vectors', 'tombstones',
     'model_names', 'model_dimensions', 'record_targets', 'record_authors', 'record_slugs', 'refutations',
     'claim_statuses', 'open_challenges', 'challenge_limit', 'claim_counter', 'admitted_claims', 'claim_languages',
-    'claim_words', 'guards'
+    'claim_words', 'claim_signs', 'guards'
   ]) with ordinality i (name, position)
   left join broken b on b.invariant = i.name
   group by i.name, i.position
   order by i.position;
 end
 $$;
-
-comment on function memstore.verify_store() is 'Whether the store''s data is as its rules have it: each invariant, and how many rows break it.';

@@ -37,7 +37,9 @@ best claim.
 By its words a turn considers at most 20 times as many claims as the pool has places, however many there are: those of
 its rarest words. Words are taken from the rarest on, each with all the claims that have it, while these together
 still have room; of the first word whose claims have not, the newest that have. Every word of the turn counts in the
-score of each.
+score of each. By its meaning it considers 320 besides: those of whose embeddings the fewest numbers have another sign
+than the turn's; of equals the newest, then by id. What it considers, by words too, it compares in full, so scores are
+exact. The places and shares of the pool are counted over the claims considered.
 
 Arguments
   actor            uuid    any account
@@ -54,6 +56,10 @@ declare
   v_hybrid boolean := memstore.embedding_is_usable(embedding, embedding_model);
   -- Once, not for each row: it may be long.
   v_model text := memstore.trim_text(rank_claims.embedding_model);
+  -- How many claims a turn considers by its meaning.
+  c_nearest constant integer := 320;
+  v_signs bit varying := case when v_hybrid then memstore.sign_bits(rank_claims.embedding) end;
+  v_dimensions integer := length(v_signs);
 begin
   perform memstore.require_actor(rank_claims.actor);
   select s.*
@@ -83,30 +89,31 @@ begin
     left join memstore.claim_words w on w.language = t.language and w.lexeme = l.lexeme
   ),
   considered as materialized (
-    select distinct on (c.memory_id) c.memory_id, c.language, c.search_vector
+    select distinct on (c.memory_id) c.memory_id, c.user_id, c.language, c.inserted_at, c.search_vector
     from (
-      select m.memory_id, m.language, m.search_vector
+      select m.memory_id, m.user_id, m.language, m.inserted_at, m.search_vector
       from words w
-      -- OFFSET keeps the words with the index on them; as a join they become a scan of all claims.
+      -- OFFSET keeps the words with the index on them; as a join they become a scan of all claims. IS TRUE keeps the
+      -- other index out of it, which has all claims of the language.
       cross join lateral (
-        select a.memory_id, a.language, a.search_vector
+        select a.memory_id, a.user_id, a.language, a.inserted_at, a.search_vector
         from memstore.admitted_claims a
         where a.search_vector @@ w.term
-        and a.language = w.language
+        and (a.language = w.language) is true
         offset 0
       ) m
       where w.df between 1 and w.room
       union all
       -- Few of a language's claims have the word: the newest of those.
-      select m.memory_id, m.language, m.search_vector
+      select m.memory_id, m.user_id, m.language, m.inserted_at, m.search_vector
       from words w
       cross join lateral (
-        select i.memory_id, i.language, i.search_vector
+        select i.memory_id, i.user_id, i.language, i.inserted_at, i.search_vector
         from (
-          select a.memory_id, a.language, a.search_vector, a.inserted_at
+          select a.memory_id, a.user_id, a.language, a.inserted_at, a.search_vector
           from memstore.admitted_claims a
           where a.search_vector @@ w.term
-          and a.language = w.language
+          and (a.language = w.language) is true
           offset 0
         ) i
         order by i.inserted_at desc, i.memory_id
@@ -116,15 +123,16 @@ begin
       and w.df > w.room
       and w.df::double precision * w.df < w.room::double precision * w.n
       union all
-      -- Many have it: walking down from the newest finds them sooner. IS TRUE keeps the words' index out of it.
-      select m.memory_id, m.language, m.search_vector
+      -- Many have it: walking down from the newest finds them sooner. It ends before the next language. CASE hides from
+      -- the plan what is rare: without statistics, it would take claims that have the word for few, and sort them all.
+      select m.memory_id, m.user_id, m.language, m.inserted_at, m.search_vector
       from words w
       cross join lateral (
-        select a.memory_id, a.language, a.search_vector
+        select a.memory_id, a.user_id, a.language, a.inserted_at, a.search_vector
         from memstore.admitted_claims a
-        where a.language = w.language
-        and (a.search_vector @@ w.term) is true
-        order by a.inserted_at desc, a.memory_id
+        where a.language >= w.language
+        and case when a.language = w.language then a.search_vector @@ w.term end
+        order by a.language, a.inserted_at desc, a.memory_id
         limit w.room
       ) m
       where w.room > 0
@@ -134,7 +142,7 @@ begin
     order by c.memory_id
   ),
   lexical as (
-    select c.memory_id as id, sum(w.weight) / min(t.weight) as score
+    select c.memory_id, c.user_id, c.inserted_at, sum(w.weight) / min(t.weight) as score
     from considered c
     join words w on w.language = c.language and c.search_vector @@ w.term
     join (
@@ -142,44 +150,70 @@ begin
       from words w
       group by w.language
     ) t on t.language = c.language
-    group by c.memory_id
+    group by c.memory_id, c.user_id, c.inserted_at
+  ),
+  -- Of any 320 claims the farthest is at least as far as that of the nearest 320. Few are nearer than it, and only
+  -- those are sorted.
+  bound as materialized (
+    select case when count(*) = c_nearest then max(f.distance) else v_dimensions end as distance
+    from (
+      select bit_count(s.signs # v_signs) as distance
+      from memstore.claim_signs s tablesample system (5) repeatable (0)
+      where s.embedding_model = v_model
+      and length(s.signs) = v_dimensions
+      order by distance
+      limit c_nearest
+    ) f
+  ),
+  nearest as materialized (
+    select s.memory_id, s.user_id, s.inserted_at
+    from memstore.claim_signs s
+    where v_hybrid
+    -- In this order: # refuses signs of unequal number, and of those within the bound there are few.
+    and case
+      when length(s.signs) <> v_dimensions then false
+      when bit_count(s.signs # v_signs) > (select b.distance from bound b) then false
+      else s.embedding_model = v_model
+    end
+    order by bit_count(s.signs # v_signs), s.inserted_at desc, s.memory_id
+    limit c_nearest
+  ),
+  candidates as materialized (
+    select
+      coalesce(l.memory_id, n.memory_id) as id,
+      coalesce(l.user_id, n.user_id) as user_id,
+      coalesce(l.inserted_at, n.inserted_at) as inserted_at,
+      coalesce(l.score, 0) as lexical_score
+    from lexical l
+    full join nearest n on n.memory_id = l.memory_id
   ),
   semantic as materialized (
     select s.id, case when s.similarity < 0 then 0 else s.similarity end as score
-    from memstore.similarities(
-      case
-        when v_hybrid then array(
-          select m.id
-          from memstore.admitted_claims a
-          join memstore.memories m on m.id = a.memory_id
-          where m.embedding_model = v_model
-        )
-      end,
-      embedding,
-      v_model
-    ) s
+    from memstore.similarities(case when v_hybrid then array(select c.id from candidates c) end, embedding, v_model) s
   ),
   scores as (
     select
-      coalesce(l.id, s.id) as id,
-      memstore.fuse(coalesce(l.score, 0), s.score, v_hybrid) as score,
-      round(1e6 * coalesce(l.score, 0)) / 1e6 as lexical_score,
+      c.id,
+      c.user_id,
+      c.inserted_at,
+      memstore.fuse(c.lexical_score, s.score, v_hybrid) as score,
+      round(1e6 * c.lexical_score) / 1e6 as lexical_score,
       round(1e6 * s.score) / 1e6 as semantic_score
-    from lexical l
-    full join semantic s on s.id = l.id
+    from candidates c
+    -- All of these are candidates. FULL rules out a loop in a loop, whatever the plan takes their number to be.
+    full join semantic s on s.id = c.id
   ),
   ranked as (
     select
-      a.memory_id as id,
-      a.user_id,
+      s.id,
+      s.user_id,
       s.score,
       s.lexical_score,
       s.semantic_score,
-      row_number() over (order by s.score desc, a.inserted_at desc, a.memory_id) as position,
-      row_number() over (partition by a.user_id order by s.score desc, a.inserted_at desc, a.memory_id) as round,
+      row_number() over (order by s.score desc, s.inserted_at desc, s.id) as position,
+      row_number() over (partition by s.user_id order by s.score desc, s.inserted_at desc, s.id) as round,
       least(count(*) over (), v_settings.maximum_system_pool) as slots
     from scores s
-    join memstore.admitted_claims a on a.memory_id = s.id
     where s.lexical_score > v_settings.lexical_floor
     or s.semantic_score > v_settings.semantic_floor
   ),

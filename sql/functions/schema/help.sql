@@ -4,24 +4,26 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+-- A page must not depend on the session's settings.
+set quote_all_identifiers = off
 as $$
 /*
-help: the page of a function, or what an error means.
+help: shows the page of a function, or what an error means.
 
 Example:
   select memstore.help('find_user') limit 1;
 Result:
-  find_user: the account that has an application's own id.
+  find_user: finds the account that has an application's own id.
 
 Without a topic: the list of the functions. With an error's name: its rule, what to do, and the functions that name
 it. With any other word: the functions whose pages have it.
 
 Arguments
-  topic  text  a function's name, an error's name, or a word; the list where left out
+  topic  text  a function's name, an error's name, or any word; the list of functions where left out
 Returns
   the page, one line a row
 Errors
-  argument_invalid  nothing has this word
+  argument_invalid  no page has the word
 */
 declare
   -- Also memstore.recall, RECALL and recall(uuid, text).
@@ -66,5 +68,3 @@ begin
   end if;
 end
 $$;
-
-comment on function memstore.help(text) is 'The page of a function, or what an error means.';

@@ -5,21 +5,19 @@ immutable parallel safe
 security invoker
 as $$
 /*
-schema_version: the number of the newest migration that these functions were written for.
+schema_version: returns the number of the newest migration that these functions were written for.
 
 Example:
-  select memstore.schema_version() >= 9;
+  select memstore.schema_version() >= 10;
 Result:
   t
 
-A client that needs a newer one says so.
+A client compares it with the number that it needs.
 
 Returns
   the number
 Errors
   none
 */
-  select 9
+  select 10
 $$;
-
-comment on function memstore.schema_version() is 'The number of the newest migration that these functions were written for.';

@@ -1,6 +1,7 @@
--- An account, locked until the transaction ends against whoever else changes it or how much it holds: what a write may
--- wait for next, an id or the name of an embedding model, comes after the account. An unknown one is refused.
---   field: the argument that named it
+-- Returns an account and locks it until the transaction ends (FOR NO KEY UPDATE): other writers of the account block.
+-- An unknown or erased one is refused. It comes before every other lock that the write may wait for: a memory's id,
+-- the name of an embedding model.
+--   field: the argument that names the account
 create or replace function memstore.lock_account(id uuid, field text)
 returns memstore.users
 language plpgsql
@@ -23,4 +24,4 @@ begin
 end
 $$;
 
-comment on function memstore.lock_account(uuid, text) is 'An account, locked against whoever else changes it.';
+comment on function memstore.lock_account(uuid, text) is 'Returns an account, locked against other writers.';

@@ -1,4 +1,5 @@
--- The acting account of a write, held against erasure until the transaction ends; an unknown one is refused.
+-- Returns the acting account of a write and keeps it from being erased until the transaction ends (FOR KEY SHARE);
+-- other writers of the account don't block. An unknown or erased one is refused.
 create or replace function memstore.lock_actor(actor uuid)
 returns memstore.users
 language plpgsql
@@ -21,4 +22,4 @@ begin
 end
 $$;
 
-comment on function memstore.lock_actor(uuid) is 'The acting account of a write, locked against erasure.';
+comment on function memstore.lock_actor(uuid) is 'Returns the acting account of a write, locked against erasure.';

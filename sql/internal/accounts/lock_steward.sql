@@ -1,4 +1,5 @@
--- The acting account of a write that only stewards may do. It reads nothing else, so a refusal tells nothing.
+-- As lock_actor, and refuses an account that is no steward. It reads nothing but the account, so that the refusal
+-- reveals nothing else.
 create or replace function memstore.lock_steward(actor uuid)
 returns memstore.users
 language plpgsql
@@ -15,4 +16,4 @@ begin
 end
 $$;
 
-comment on function memstore.lock_steward(uuid) is 'The acting steward of a write, locked against erasure.';
+comment on function memstore.lock_steward(uuid) is 'Returns the acting steward of a write, locked against erasure.';

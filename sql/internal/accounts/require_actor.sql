@@ -1,4 +1,4 @@
--- Refuses an account that is NULL, unknown or erased. For reads: it locks nothing.
+-- For reads: refuses an account that is NULL, unknown or erased. It locks nothing.
 create or replace function memstore.require_actor(actor uuid)
 returns void
 language plpgsql

@@ -1,4 +1,5 @@
--- Refuses an account that is no steward. It reads nothing else, so the refusal tells nothing, and locks nothing.
+-- For reads: refuses an account that is unknown or erased, or no steward. It reads nothing but the account, so that
+-- the refusal reveals nothing else, and locks nothing.
 create or replace function memstore.require_steward(actor uuid)
 returns void
 language plpgsql

@@ -1,4 +1,5 @@
--- Writes what an operator decides of an account.
+-- Writes what an operator sets of an account: steward and maximum_live_memories. The caller has locked the account
+-- (lock_account); values that break a rule are refused.
 create or replace function memstore.write_account(candidate memstore.users)
 returns void
 language plpgsql
@@ -15,4 +16,4 @@ begin
 end
 $$;
 
-comment on function memstore.write_account(memstore.users) is 'Writes what an operator decides of an account.';
+comment on function memstore.write_account(memstore.users) is 'Writes what an operator sets of an account.';

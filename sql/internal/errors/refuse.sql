@@ -1,5 +1,7 @@
--- Raises one of memstore.refusals. It never sees a body, so neither does a log.
--- context: which part of the call it is about, such as "Item 3".
+-- Raises one of memstore.refusals; it never returns. Nothing that is passed may be text of a memory: it reaches the
+-- client and the server's log.
+--   field: the argument or column that is refused
+--   context: the part of the call, such as Item 3
 create or replace function memstore.refuse(name text, field text default null, context text default null)
 returns void
 language plpgsql

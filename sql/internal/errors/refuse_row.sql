@@ -1,5 +1,7 @@
--- Raises the check violation that the table would raise, without PostgreSQL's detail, which shows the row:
--- the first broken rule as constraint, column and message, all of them as a JSON array in the detail.
+-- Raises the check violation that the table itself would raise, without PostgreSQL's DETAIL, which shows the row:
+-- constraint, column and message are the first broken rule's, and the detail has all of them as a JSON array.
+--   broken: what <table>_broken() returned
+--   context: the part of the call, such as Item 3
 create or replace function memstore.refuse_row(table_name text, broken jsonb, context text default null)
 returns void
 language plpgsql
@@ -19,4 +21,5 @@ begin
 end
 $$;
 
-comment on function memstore.refuse_row(text, jsonb, text) is 'Raises the rules that a row breaks, as one check violation.';
+comment on function memstore.refuse_row(text, jsonb, text) is
+  'Raises the rules that a row breaks, as one check violation.';

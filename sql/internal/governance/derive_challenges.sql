@@ -1,5 +1,6 @@
--- The definition of which challenges are open, and which of them suspend their claims: the rules 3 to 6 of
--- derive_statuses() over the set of records. open_challenges is its projection.
+-- Defines which challenges are open and which of them suspend their claims: the rules 3 to 6 of derive_statuses(),
+-- over the records alone. The table open_challenges is its projection; this reads all records, and is for
+-- verification.
 create or replace function memstore.derive_challenges()
 returns table (
   challenge_id uuid,
@@ -45,4 +46,5 @@ as $$
   left join queued q on q.id = c.id
 $$;
 
-comment on function memstore.derive_challenges() is 'The open challenges, from the records alone: the definition.';
+comment on function memstore.derive_challenges() is
+  'The open challenges, derived from the records alone: the definition.';

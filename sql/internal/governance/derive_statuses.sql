@@ -1,11 +1,11 @@
--- The definition of a claim's status: the rules over the set of records, and nothing else. claim_statuses is its
--- projection. Operators and tests compare the two; recall reads the projection.
+-- Defines a claim's status by rules over the set of records alone. The table claim_statuses is its projection, which
+-- recall reads; verify_store() and the tests compare the two.
 --   1. The verdict is the latest admission's; without one the claim is a candidate.
 --   2. Only an admitted claim can be suspended; a challenge to another uses up nothing of its author's share.
 --   3. An open challenge with evidence suspends.
 --   4., 5. A refutation closes the challenge that it names, and nothing else closes one.
---   6. The challenges of one account suspend at most a quarter, rounded up, of the admitted claims: the earliest
---      ones; several against one claim count once, dated by the earliest.
+--   6. The challenges of one account suspend at most a quarter, rounded up, of the admitted claims: the earliest ones;
+--     several against one claim count once, dated by the earliest.
 create or replace function memstore.derive_statuses()
 returns table (memory_id uuid, status text)
 language sql
@@ -30,4 +30,5 @@ as $$
   and not m.promoted
 $$;
 
-comment on function memstore.derive_statuses() is 'The status of every claim, from the records alone: the definition.';
+comment on function memstore.derive_statuses() is
+  'The status of every claim, derived from the records alone: the definition.';

@@ -1,4 +1,4 @@
--- The definition of a claim's verdict, rule 1 of derive_statuses(): the latest admission's. A claim without one has no row.
+-- Defines a claim's verdict, rule 1 of derive_statuses(): the latest admission's. A claim without one has no row.
 create or replace function memstore.derive_verdicts()
 returns table (memory_id uuid, verdict text)
 language sql
@@ -11,4 +11,5 @@ as $$
   order by r.memory_id, r.inserted_at desc, r.id desc
 $$;
 
-comment on function memstore.derive_verdicts() is 'The verdict on each claim that has one, from the records alone: the definition.';
+comment on function memstore.derive_verdicts() is
+  'The verdict on each claim that has one, derived from the records alone.';

@@ -1,5 +1,5 @@
--- Evidence without what its author wrote: its refs and digests. How many pieces there were stays, and so do their
--- kinds, since a status must not change because an account left.
+-- Evidence with its refs and digests erased. The number of pieces and their kinds stay: that a challenge has evidence
+-- decides a status, which must not change because its author leaves.
 create or replace function memstore.erase_evidence(evidence_refs jsonb)
 returns jsonb
 language sql
@@ -12,4 +12,4 @@ as $$
   from pg_catalog.jsonb_array_elements(evidence_refs) with ordinality e (item, position)
 $$;
 
-comment on function memstore.erase_evidence(jsonb) is 'Evidence without what its author wrote.';
+comment on function memstore.erase_evidence(jsonb) is 'Evidence with its refs and digests erased.';

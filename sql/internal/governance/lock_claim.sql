@@ -1,4 +1,5 @@
--- Refuses what is no claim, locked against its deletion until the transaction ends.
+-- Refuses an id that is no claim's, and keeps the claim from being deleted until the transaction ends (FOR KEY SHARE).
+-- The caller has locked the acting account first.
 create or replace function memstore.lock_claim(memory_id uuid)
 returns void
 language plpgsql
@@ -18,4 +19,4 @@ begin
 end
 $$;
 
-comment on function memstore.lock_claim(uuid) is 'Refuses what is no claim.';
+comment on function memstore.lock_claim(uuid) is 'Refuses what is no claim, and locks the claim against deletion.';

@@ -1,5 +1,5 @@
--- Brings what system recall reads up to date with the statuses and with what is live: admitted_claims, and the counts
--- of its words and languages. The caller has updated the counter's row, so that nobody else is here.
+-- Updates what system recall reads (admitted_claims, the counts of its lexemes and languages, and
+-- claim_signs) after claims changed their status or embedding or were superseded. The caller has updated the row of claim_counter, which serialises the calls.
 --   ids: the claims that may have changed
 create or replace function memstore.refresh_admitted_claims(ids uuid[])
 returns void
@@ -83,7 +83,8 @@ begin
     where w.language = c.language
     and w.lexeme = c.lexeme;
   end if;
+  perform memstore.refresh_claim_signs(ids);
 end
 $$;
 
-comment on function memstore.refresh_admitted_claims(uuid[]) is 'Brings what system recall reads up to date.';
+comment on function memstore.refresh_admitted_claims(uuid[]) is 'Updates what system recall reads.';

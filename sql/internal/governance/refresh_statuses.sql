@@ -1,7 +1,7 @@
--- Brings the projection up to date after a change of records. The caller has updated the counter's row, so that
--- nobody else is here, and adjusted open_challenges.
---   claims: whose verdict may have changed, or which are gone
---   authors: whose open challenges changed
+-- Updates the projection of statuses after records changed. The caller has updated the row of claim_counter, which
+-- serialises the calls, and has inserted and deleted the rows of open_challenges; their effective is set here.
+--   claims: the claims whose verdict may have changed, or which were deleted
+--   authors: the accounts whose open challenges changed
 create or replace function memstore.refresh_statuses(claims uuid[], authors uuid[])
 returns void
 language plpgsql
@@ -69,7 +69,7 @@ begin
 
   v_share_before := ceil(v_admitted_before / 4.0)::bigint;
   v_share := ceil(v_admitted / 4.0)::bigint;
-  -- A share beyond what an account may have open changes nothing.
+  -- No account has more open challenges than that, so a larger share changes nothing.
   if v_share <> v_share_before and least(v_share, v_share_before) < memstore.maximum_open_challenges() then
     select array_agg(q.user_id) || v_authors
     into v_authors
@@ -126,4 +126,5 @@ begin
 end
 $$;
 
-comment on function memstore.refresh_statuses(uuid[], uuid[]) is 'Brings the projection of statuses up to date after a change of records.';
+comment on function memstore.refresh_statuses(uuid[], uuid[]) is
+  'Updates the projection of statuses after records changed.';

@@ -1,5 +1,5 @@
--- A record as the functions return it, with what a challenge does to its claim: read from the projection, so not in the
--- statement that writes the record, whose triggers have not run yet. One expression, so that the planner inlines it.
+-- A record as the functions return it, with its effect. That is read from the projection, which the triggers of the
+-- writing statement update: the statement itself can't return it. One expression, which the planner inlines.
 create or replace function memstore.to_record(r memstore.memory_admissions)
 returns memstore.admission_record
 language sql

@@ -1,4 +1,5 @@
--- Writes one record, with its texts trimmed. What it may be about, the foreign keys say.
+-- Writes a record, its texts trimmed, and returns it. The caller has checked the actor's role and locked the claim;
+-- what the record may be about is checked by the foreign keys.
 create or replace function memstore.write_record(
   actor uuid,
   memory_id uuid,
@@ -38,7 +39,7 @@ begin
   )
   returning r.id
   into v_id;
-  -- Not by RETURNING: its effect is known once the triggers have run.
+  -- Not by RETURNING, which precedes the triggers: they decide its effect.
   return (
     select memstore.to_record(r)
     from memstore.memory_admissions r

@@ -1,5 +1,5 @@
--- Whose rows a deletion of some of an account's claims may touch: the accounts of their whole chains. Whoever removes a
--- row of a chain locks them first, so that nobody else moves a pointer of it meanwhile.
+-- The accounts that own rows of the chains of some of an account's claims. A deletion locks them before the rows, in
+-- the order of ids, so that no pointer of the chains is changed meanwhile.
 create or replace function memstore.chain_accounts(actor uuid, ids uuid[])
 returns uuid[]
 language sql

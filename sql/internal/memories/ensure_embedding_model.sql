@@ -1,4 +1,7 @@
--- Holds the number of dimensions of a model's embeddings: the first one fixes it.
+-- Guarantees until the transaction ends that this model's embeddings have this number of dimensions, or refuses it.
+-- The first use of a name fixes the number; an unregistered name that no row uses may get another one. The caller has
+-- locked its account: this may block on a concurrent first use of the name.
+--   context: the part of the call, such as Item 3
 create or replace function memstore.ensure_embedding_model(name text, dimensions integer, context text default null)
 returns void
 language plpgsql
@@ -37,8 +40,8 @@ begin
     then
       perform memstore.refuse('embedding_dimensions_differ', 'embedding', context);
     else
-      -- Nobody uses the name, but for the row that is being written. Locked first, so that the next statement sees
-      -- what a concurrent writer committed.
+      -- No other row than the one being written uses the name. Locked first, so that the UPDATE has a snapshot in
+      -- which a concurrent writer's rows are committed.
       perform 1
       from memstore.embedding_models m
       where m.name = ensure_embedding_model.name
@@ -54,10 +57,11 @@ begin
         and cardinality(o.embedding) <> ensure_embedding_model.dimensions
       );
     end if;
-    -- Otherwise the name came, went or changed in between.
+    -- Not found: a concurrent transaction inserted, deleted or changed the name.
     exit when found;
   end loop;
 end
 $$;
 
-comment on function memstore.ensure_embedding_model(text, integer, text) is 'Holds the number of dimensions of a model''s embeddings.';
+comment on function memstore.ensure_embedding_model(text, integer, text) is
+  'Fixes or checks the number of dimensions of a model''s embeddings.';

@@ -1,4 +1,4 @@
--- Whether a text is a date as ISO 8601 writes it, so that a cast of it cannot fail.
+-- Whether a text is a date as ISO 8601 writes it, so that its cast cannot fail.
 create or replace function memstore.is_date(content text)
 returns boolean
 language sql

@@ -1,6 +1,7 @@
--- Locks what a correction or a deletion changes: the actor's account and those of the memories, then the memories,
--- each in the order of ids. Every writer takes its locks in this order, and the claims' counter last, so that no
--- two wait for each other. An unknown actor is refused.
+-- Locks what a correction changes until the transaction ends, and returns the acting account: that account and those
+-- of the claims among the memories, then the memories, each in the order of ids. Every writer locks in this order, and
+-- the row of claim_counter last, so that writers don't deadlock. An unknown actor is refused; memories that the actor
+-- has no standing on are neither locked nor told of.
 create or replace function memstore.lock_memories(actor uuid, ids uuid[])
 returns memstore.users
 language plpgsql
@@ -35,4 +36,4 @@ begin
 end
 $$;
 
-comment on function memstore.lock_memories(uuid, uuid[]) is 'Locks accounts, then memories, in the order of ids.';
+comment on function memstore.lock_memories(uuid, uuid[]) is 'Locks accounts, then memories, each in the order of ids.';

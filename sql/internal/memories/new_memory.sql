@@ -1,5 +1,5 @@
--- The row that a call asks for, as it would be stored: the account's, with an id and times, texts trimmed. An optional
--- text that is empty is an absent one; the language is then the account's.
+-- Returns the row that a call asks for, as it would be stored: the account's, with an id and times, texts trimmed, an
+-- empty optional text absent, and the account's language where none is given. No rule is checked yet.
 create or replace function memstore.new_memory(actor memstore.users, given memstore.memories)
 returns memstore.memories
 language plpgsql
@@ -7,19 +7,15 @@ volatile
 security invoker
 as $$
 declare
-  v_memory memstore.memories := given;
+  v_memory memstore.memories := memstore.trimmed(given);
 begin
   v_memory.id := coalesce(given.id, gen_random_uuid());
   v_memory.user_id := actor.id;
-  v_memory.bucket := memstore.trim_text(coalesce(given.bucket, 'user'));
-  v_memory.body := memstore.trim_text(given.body);
-  v_memory.source_ref := nullif(memstore.trim_text(given.source_ref), '');
-  v_memory.language := coalesce(nullif(memstore.trim_text(given.language), ''), actor.language);
-  v_memory.embedding_model := nullif(memstore.trim_text(given.embedding_model), '');
-  v_memory.slug := nullif(memstore.trim_text(given.slug), '');
-  v_memory.entity := nullif(memstore.trim_text(given.entity), '');
-  v_memory.tier := nullif(memstore.trim_text(given.tier), '');
-  v_memory.admission := nullif(memstore.trim_text(given.admission), '');
+  -- An empty bucket is NULL by now, and refused.
+  if given.bucket is null then
+    v_memory.bucket := 'user';
+  end if;
+  v_memory.language := coalesce(v_memory.language, actor.language);
   v_memory.evidence_refs := memstore.trim_evidence(given.evidence_refs);
   v_memory.inserted_at := coalesce(given.inserted_at, clock_timestamp());
   v_memory.updated_at := coalesce(given.updated_at, v_memory.inserted_at);
@@ -27,4 +23,5 @@ begin
 end
 $$;
 
-comment on function memstore.new_memory(memstore.users, memstore.memories) is 'The row that a call asks for, as it would be stored.';
+comment on function memstore.new_memory(memstore.users, memstore.memories) is
+  'The row that a call asks for, as it would be stored.';

@@ -1,7 +1,12 @@
--- The rows that a JSON array of objects asks for, with its items' positions from 1 and rising times. Keys are the arguments
--- of insert_memory; with_history, all columns of the table. A key that is unknown and a value that has
--- another type are refused with the item's position. What was read is checked against no rule of the table.
-create or replace function memstore.read_memories(actor memstore.users, memories jsonb, with_history boolean default false)
+-- Reads a JSON array of objects as rows, as they would be stored, with the items' positions from 1 and increasing
+-- times. The keys are the arguments of insert_memory or, with_history, all columns but the account and the generated
+-- ones. An unknown key or a value of another type is refused with the item's position; the rules of the table are not
+-- checked.
+create or replace function memstore.read_memories(
+  actor memstore.users,
+  memories jsonb,
+  with_history boolean default false
+)
 returns table (item bigint, candidate memstore.memories)
 language plpgsql
 volatile
@@ -42,7 +47,7 @@ begin
   order by i.position
   limit 1;
   if not found then
-    -- An unknown key is not named: what stands in a key's place could be a text.
+    -- The refusal doesn't name an unknown key, which could be text of a memory.
     select i.position, case when k.wanted is null then 'memories' else k.field end
     into v_item, v_field
     from jsonb_array_elements(memories) with ordinality i (value, position)
@@ -59,16 +64,17 @@ begin
     and not case k.wanted
       when 'text' then k.type = 'string'
       when 'jsonb' then true
-      when 'real[]' then
+      when '_float4' then
         k.type = 'array'
         and not jsonb_path_exists(f.value, 'strict $[*] ? (@.type() != "number" && @.type() != "null")')
       when 'uuid' then
         k.type = 'string'
         and k.content ~ '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$'
       when 'date' then k.type = 'string' and memstore.is_date(k.content)
-      when 'timestamp with time zone' then
+      when 'timestamptz' then
         k.type = 'string'
-        and k.content ~ '^\d{4}-\d\d-\d\d[T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)$'
+        and substr(k.content, 11)
+          ~ '^[T ]([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?(Z|[+-](0\d|1[0-4])(:?[0-5]\d)?)$'
         and memstore.is_date(left(k.content, 10))
     end is true
     order by i.position, k.field
@@ -84,7 +90,8 @@ begin
       jsonb_populate_record(null::memstore.memories, i.value - 'embedding') as given,
       case
         when jsonb_typeof(i.value -> 'embedding') = 'array' then (
-          -- A real holds neither 1e99 nor 1e-99: the rule refuses the one, the other is zero. 1e-45 is the smallest.
+          -- The cast fails beyond a real's range: too large a number becomes infinity, which the rule refuses, and
+          -- too small a one zero. 1e-45 is the smallest real.
           select coalesce(
             array_agg(
               case
@@ -113,4 +120,5 @@ begin
 end
 $$;
 
-comment on function memstore.read_memories(memstore.users, jsonb, boolean) is 'The rows that a JSON array of objects asks for.';
+comment on function memstore.read_memories(memstore.users, jsonb, boolean) is
+  'Reads a JSON array of objects as rows, as they would be stored.';

@@ -1,5 +1,5 @@
--- Evidence as it is stored: of each object the three keys, their strings trimmed; other keys are dropped.
--- What has another shape passes as it is, for the table to refuse.
+-- Evidence as it is stored: of each object the keys kind, ref and digest, their strings trimmed; other keys are
+-- dropped. What has another shape is returned as it is, for the table's rule to refuse.
 create or replace function memstore.trim_evidence(evidence_refs jsonb)
 returns jsonb
 language sql
@@ -38,4 +38,4 @@ as $$
   end
 $$;
 
-comment on function memstore.trim_evidence(jsonb) is 'Evidence with its strings trimmed and without keys that it has no use for.';
+comment on function memstore.trim_evidence(jsonb) is 'Evidence with its strings trimmed and unknown keys dropped.';

@@ -1,5 +1,6 @@
--- Writes the replacement of a row that the caller has locked and checked. A steward's correction of a claim answers
--- every open challenge of it, in the same transaction.
+-- Writes the replacement of a memory and returns it. The caller has locked the target (lock_memories) and checked that
+-- it is live and that the actor may correct it. A steward's correction of a claim refutes every open challenge of it,
+-- in the same transaction.
 create or replace function memstore.write_correction(
   actor memstore.users,
   target memstore.memories,
@@ -14,7 +15,8 @@ declare
   v_candidate memstore.memories := candidate;
   v_written memstore.memory;
 begin
-  -- One value for both rows, later than what the target itself has replaced, also where a clock went back.
+  -- Also the target's superseded_at, which has to be later than the target and than what the target replaced, even
+  -- where the clock was set back.
   v_candidate.inserted_at := greatest(
     v_candidate.inserted_at,
     target.inserted_at + interval '1 microsecond',
@@ -37,5 +39,5 @@ begin
 end
 $$;
 
-comment on function memstore.write_correction(memstore.users, memstore.memories, memstore.memories)
-is 'Writes the replacement of a row, and answers the open challenges of a claim that a steward replaces.';
+comment on function memstore.write_correction(memstore.users, memstore.memories, memstore.memories) is
+  'Writes the replacement of a memory; of a claim that a steward corrects it refutes the open challenges.';

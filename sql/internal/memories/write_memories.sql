@@ -1,5 +1,5 @@
--- Writes many rows in one statement, or none; a refusal says which item.
--- A taken id stands for the row already there where the content is the same.
+-- Writes many rows in one statement, or none, and returns them in their order; a refusal says which item. The caller
+-- has locked the account. Where an id is taken by a row of the same content, that row is returned.
 create or replace function memstore.write_memories(candidates memstore.memories[])
 returns setof memstore.memory
 language plpgsql
@@ -18,8 +18,8 @@ begin
     end if;
   end loop;
 
-  -- The first item of a model fixes its dimensions. By name, so that two batches of new names don't wait for each
-  -- other.
+  -- The first item of a model fixes its dimensions. In the order of names, so that two batches with new names don't
+  -- deadlock.
   perform memstore.ensure_embedding_model(e.embedding_model, e.dimensions, 'Item ' || e.item)
   from (
     select distinct on (c.embedding_model collate "C")

@@ -1,7 +1,7 @@
--- Writes one row and, for a correction, points the row that it replaces at it: in one statement, so that the
--- foreign key holds and the ceiling sees no growth. The caller has locked and checked the target.
--- A taken id returns the row already there where the content is the same. ON CONFLICT names no index: two have the
--- id, and each has to let a concurrent writer of the same id win.
+-- Writes one row and returns it; for a correction it also points the target at the row, in one statement, so that the
+-- foreign key holds and the count of live memories doesn't grow. The caller has locked the account and, of a
+-- correction, locked and checked the target. Where the id is taken by a row of the same content, that row is returned.
+--   as_of_given: false where the call left the date to its default, which a retry may find changed
 create or replace function memstore.write_memory(
   candidate memstore.memories,
   target uuid default null,
@@ -21,13 +21,15 @@ begin
     perform memstore.refuse_row('memories', memstore.memories_broken(candidate));
   end if;
 
-  -- Before the statement, which would point the target at whatever has the id.
+  -- Checked before the statement, which would point the target at the row that has the id.
   if write_memory.target is not null then
     if exists (select from memstore.memories m where m.id = candidate.id) then
       perform memstore.refuse('id_taken', 'id');
     end if;
   end if;
 
+  -- Its ON CONFLICT names no index: the id is in two unique ones, and a concurrent writer of the same id may conflict
+  -- with either.
   v_written := memstore.insert_row(candidate, write_memory.target, write_memory.new_id);
 
   if v_written.id is null then
@@ -44,5 +46,5 @@ begin
 end
 $$;
 
-comment on function memstore.write_memory(memstore.memories, uuid, boolean, boolean)
-is 'Writes one row and points the row that it replaces, if any, at it.';
+comment on function memstore.write_memory(memstore.memories, uuid, boolean, boolean) is
+  'Writes one row and points the one that it replaces, if any, at it.';

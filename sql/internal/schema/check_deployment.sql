@@ -1,5 +1,5 @@
--- Refuses to go on where a migration changed after it was applied, or where the database is ahead of the files.
--- migrations: an object of names and SHA-256 checksums.
+-- Refuses files of which an applied migration has changed, and a database with migrations that the files lack.
+--   migrations: an object of names and SHA-256 checksums
 create or replace function memstore.check_deployment(migrations jsonb)
 returns void
 language plpgsql
@@ -34,4 +34,4 @@ begin
 end
 $$;
 
-comment on function memstore.check_deployment(jsonb) is 'Refuses files that do not fit what is installed.';
+comment on function memstore.check_deployment(jsonb) is 'Refuses files that are not those of what is installed.';

@@ -1,11 +1,15 @@
--- Writes what has to name every column of memories, from memory_columns, so that a column that a migration adds needs no
--- other mention:
---   to_memory(m) -> memory: one expression, so that the planner inlines it and never builds the whole row;
---   insert_row(candidate, target, new_id) -> memory, and insert_rows(candidates) -> how many: the INSERTs;
---   same_content(stored, candidate, as_of_given): whether a repeated call would write what is stored. as_of_given: false
---     where the call left the date to its default, which moves on at midnight;
---   correction_of(target) -> memories: what a correction begins from, without what is its row's own;
---   the trigger memories_fixed: what an UPDATE may not change.
+-- Writes, from the view memory_columns, what has to name the columns of memories, so that a column that a migration
+-- adds is mentioned nowhere else:
+--   to_memory(m): the row as the functions return it; one expression, which the planner inlines, so that the whole row
+--     is never built;
+--   trimmed(given): the row with its texts trimmed, and empty ones NULL; not the stance, which an import has to give
+--     as it was;
+--   insert_row(candidate, target, new_id), insert_rows(candidates): the INSERTs; new_id says that the database chose the
+--     id;
+--   same_content(stored, candidate, as_of_given): whether a repeated call would write what is stored; as_of_given is
+--     false where the call left the date to its default, which changes at midnight;
+--   correction_of(target): the values that a correction inherits, the others NULL;
+--   memories_fixed: the trigger that refuses an UPDATE of any column but the mutable ones.
 create or replace function memstore.compile_columns()
 returns void
 language plpgsql
@@ -14,15 +18,8 @@ security invoker
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  c_function constant text := $f$
-create or replace function memstore.%s
-returns %s
-language %s
-%s
-security invoker
-as %L
-$f$;
   v_returned text;
+  v_trimmed text;
   v_columns text;
   v_values text;
   v_stored text;
@@ -38,29 +35,73 @@ begin
   and a.attnum > 0
   and not a.attisdropped;
   select
+    string_agg(
+      format(E'  v_trimmed.%1$I := nullif(memstore.trim_text(given.%1$I), '''');\n', c.name), '' order by c.position
+    ) filter (where c.type = 'text' and c.name <> 'stance'),
     string_agg(format('%I', c.name), ', ' order by c.position) filter (where not c.generated),
     string_agg(format('c.%I', c.name), ', ' order by c.position) filter (where not c.generated),
     string_agg(format('stored.%I', c.name), ', ' order by c.position) filter (where c.compared and c.name <> 'as_of'),
-    string_agg(format('candidate.%I', c.name), ', ' order by c.position) filter (where c.compared and c.name <> 'as_of'),
+    string_agg(format('candidate.%I', c.name), ', ' order by c.position)
+      filter (where c.compared and c.name <> 'as_of'),
     string_agg(format(E'  v_correction.%I := null;\n', c.name), '' order by c.position) filter (where not c.inherited),
     string_agg(format('new.%I', c.name), ', ' order by c.position) filter (where c.fixed),
     string_agg(format('old.%I', c.name), ', ' order by c.position) filter (where c.fixed)
-  into v_columns, v_values, v_stored, v_candidate, v_cleared, v_new, v_old
+  into v_trimmed, v_columns, v_values, v_stored, v_candidate, v_cleared, v_new, v_old
   from memstore.memory_columns c;
 
   execute format(
-    c_function, 'to_memory(m memstore.memories)', 'memstore.memory', 'sql', 'immutable parallel safe',
+    $f$
+create or replace function memstore.to_memory(m memstore.memories)
+returns memstore.memory
+language sql
+immutable parallel safe
+security invoker
+as %L
+$f$,
     format(E'\n  select row(%s)::memstore.memory\n', v_returned)
   );
+  comment on function memstore.to_memory(memstore.memories) is 'A row as the functions return it; compiled.';
+
   execute format(
-    c_function, 'insert_row(c memstore.memories, target uuid, new_id boolean)', 'memstore.memory', 'plpgsql', 'volatile',
+    $f$
+create or replace function memstore.trimmed(given memstore.memories)
+returns memstore.memories
+language plpgsql
+immutable parallel safe
+security invoker
+as %L
+$f$,
+    format(
+      $b$
+declare
+  v_trimmed memstore.memories := given;
+begin
+%s  return v_trimmed;
+end
+$b$,
+      v_trimmed
+    )
+  );
+  comment on function memstore.trimmed(memstore.memories) is
+    'A row with its texts trimmed, empty ones as NULL; compiled from the columns.';
+
+  execute format(
+    $f$
+create or replace function memstore.insert_row(c memstore.memories, target uuid, new_id boolean)
+returns memstore.memory
+language plpgsql
+volatile
+security invoker
+as %L
+$f$,
     format(
       $b$
 declare
   v_written memstore.memory;
 begin
-  -- Three statements: an id that nobody can have needs no look for it, and an UPDATE, also of no row, fires the
-  -- statement triggers, which is an eighth of an insert.
+  -- Three statements: an id that the database chose conflicts with none, and an UPDATE, also of no row, fires the
+  -- statement triggers, which is an eighth of an insert's
+  -- cost.
   if insert_row.new_id then
     insert into memstore.memories as m (%1$s)
     values (%2$s)
@@ -91,8 +132,18 @@ $b$,
       v_values
     )
   );
+  comment on function memstore.insert_row(memstore.memories, uuid, boolean) is
+    'Inserts a memory and points the one that it replaces, if any, at it; compiled from the columns.';
+
   execute format(
-    c_function, 'insert_rows(candidates memstore.memories[])', 'bigint', 'plpgsql', 'volatile',
+    $f$
+create or replace function memstore.insert_rows(candidates memstore.memories[])
+returns bigint
+language plpgsql
+volatile
+security invoker
+as %L
+$f$,
     format(
       $b$
 declare
@@ -111,12 +162,22 @@ $b$,
       v_values
     )
   );
+  comment on function memstore.insert_rows(memstore.memories[]) is
+    'Inserts memories and returns how many were written; compiled from the columns.';
+
   execute format(
-    c_function,
-    'same_content(stored memstore.memories, candidate memstore.memories, as_of_given boolean default true)',
-    'boolean',
-    'sql',
-    'immutable parallel safe',
+    $f$
+create or replace function memstore.same_content(
+  stored memstore.memories,
+  candidate memstore.memories,
+  as_of_given boolean default true
+)
+returns boolean
+language sql
+immutable parallel safe
+security invoker
+as %L
+$f$,
     format(
       $b$
   select
@@ -129,8 +190,18 @@ $b$,
       v_candidate
     )
   );
+  comment on function memstore.same_content(memstore.memories, memstore.memories, boolean) is
+    'Whether a stored row is what a repeated call would write; compiled from the columns.';
+
   execute format(
-    c_function, 'correction_of(target memstore.memories)', 'memstore.memories', 'plpgsql', 'immutable parallel safe',
+    $f$
+create or replace function memstore.correction_of(target memstore.memories)
+returns memstore.memories
+language plpgsql
+immutable parallel safe
+security invoker
+as %L
+$f$,
     format(
       $b$
 declare
@@ -142,15 +213,10 @@ $b$,
       v_cleared
     )
   );
-  comment on function memstore.to_memory(memstore.memories) is 'A row as the functions return it; compiled from its type.';
-  comment on function memstore.insert_row(memstore.memories, uuid, boolean) is
-    'Inserts one memory, and has it replace another; compiled from the columns.';
-  comment on function memstore.insert_rows(memstore.memories[]) is 'Inserts many memories; compiled from the columns.';
-  comment on function memstore.same_content(memstore.memories, memstore.memories, boolean) is
-    'Whether a stored row is what a repeated call would write; compiled from the columns.';
-  comment on function memstore.correction_of(memstore.memories) is 'What a correction begins from; compiled from the columns.';
+  comment on function memstore.correction_of(memstore.memories) is
+    'The values that a correction inherits from its target; compiled from the columns.';
 
-  -- AFTER, because a BEFORE UPDATE trigger would have the generated columns computed again.
+  -- AFTER, because a BEFORE UPDATE trigger has PostgreSQL compute the generated columns again.
   execute format(
     $f$
 create or replace trigger memories_fixed
@@ -165,4 +231,4 @@ $f$,
 end
 $$;
 
-comment on function memstore.compile_columns() is 'Writes what has to name every column of memories.';
+comment on function memstore.compile_columns() is 'Writes the functions that have to name the columns of memories.';

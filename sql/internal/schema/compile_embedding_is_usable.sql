@@ -1,5 +1,5 @@
--- Writes embedding_is_usable(): whether a turn's embedding is one that a memory could have, by the rules of the two
--- fields. A turn is not refused for its embedding: it is then compared by words alone.
+-- Writes embedding_is_usable(): whether a query's embedding obeys the rules of a memory's. A query is not refused for
+-- an embedding that doesn't: it is compared by its lexemes alone.
 create or replace function memstore.compile_embedding_is_usable()
 returns void
 language plpgsql
@@ -39,8 +39,8 @@ $$,
     )
   );
   comment on function memstore.embedding_is_usable(real[], text) is
-    'Whether a turn''s embedding is one that a memory could have; compiled from the rules.';
+    'Whether a query''s embedding obeys the rules of a memory''s; compiled from them.';
 end
 $f$;
 
-comment on function memstore.compile_embedding_is_usable() is 'Writes the function that looks at a turn''s embedding.';
+comment on function memstore.compile_embedding_is_usable() is 'Writes the function that checks a query''s embedding.';

@@ -1,7 +1,7 @@
--- Writes two functions from a table's check constraints, so that a rule stands only in the table:
---   <table>_obey(candidate) -> boolean: one expression, for the hot path;
---   <table>_broken(candidate) -> jsonb: the broken rules in the order of the fields, for the failure path.
--- A check passes on NULL, and so do these. A candidate's generated columns are NULL; no rule reads them.
+-- Writes two functions from the check constraints of a table, so that a rule is stated only there:
+--   <table>_obey(candidate): whether the row obeys all of them, as one expression, for the usual case;
+--   <table>_broken(candidate): those that it breaks, in the order of the fields, for the refusal.
+-- As in a constraint, NULL passes. The candidate's generated columns are NULL; no rule reads them.
 create or replace function memstore.compile_rules(table_name text)
 returns void
 language plpgsql
@@ -14,7 +14,9 @@ declare
   v_all text;
   v_each text;
 begin
-  select string_agg(format('  %I %s := candidate.%I;', a.attname, format_type(a.atttypid, a.atttypmod), a.attname), E'\n' order by a.attnum)
+  select string_agg(
+    format('  %1$I %2$s := candidate.%1$I;', a.attname, format_type(a.atttypid, a.atttypmod)), E'\n' order by a.attnum
+  )
   into v_fields
   from pg_attribute a
   where a.attrelid = format('memstore.%I', compile_rules.table_name)::regclass
@@ -67,4 +69,5 @@ $f$,
 end
 $$;
 
-comment on function memstore.compile_rules(text) is 'Writes the functions that check a row against the rules of its table.';
+comment on function memstore.compile_rules(text) is
+  'Writes the functions that check a row against the rules of its table.';

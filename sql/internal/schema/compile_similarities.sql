@@ -1,6 +1,8 @@
--- Writes similarities(): how near the embeddings of some memories are to a turn's, as cosine similarity; those of
--- another model or width are left out; the model's name is trimmed. Through pgvector where it is installed, in whichever schema, else in plain
--- SQL. An extension that is dropped afterwards is noticed; one that is added is used once the code is loaded again.
+-- Writes similarities(): the cosine similarity of a query's embedding to those of some memories. Embeddings of another
+-- model or number of dimensions are left out; the caller has trimmed the model's name. It uses pgvector where that is
+-- installed, in whichever schema, else plain SQL. It finds by itself that the extension was dropped; one that is
+-- installed later is used once the code is loaded again.
+-- IS TRUE keeps the index on the models out of it, which has every row of the store that has the model.
 create or replace function memstore.compile_similarities()
 returns void
 language plpgsql
@@ -31,17 +33,17 @@ begin
     )
   from memstore.memories m
   where m.id = any (similarities.ids)
-  and m.embedding_model = similarities.embedding_model
+  and (m.embedding_model = similarities.embedding_model) is true
   and cardinality(m.embedding) = cardinality(similarities.embedding);
 end
 $$;
   c_pgvector constant text := $$  if to_regtype(%1$L) is not null then
     return query
-    -- A subquery, so that the turn's is cast once.
+    -- A subquery, so that the query's embedding is cast once.
     select m.id, 1 - (m.embedding::%2$I.vector operator(%2$I.<=>) (select similarities.embedding::%2$I.vector))
     from memstore.memories m
     where m.id = any (similarities.ids)
-    and m.embedding_model = similarities.embedding_model
+    and (m.embedding_model = similarities.embedding_model) is true
     and cardinality(m.embedding) = cardinality(similarities.embedding);
     return;
   end if;
@@ -59,7 +61,7 @@ begin
     format(c_body, case when v_schema is not null then format(c_pgvector, format('%I.vector', v_schema), v_schema) end)
   );
   comment on function memstore.similarities(uuid[], real[], text) is
-    'How near the embeddings of memories are to a turn''s; compiled for the pgvector that is installed, if one is.';
+    'The cosine similarity of memories'' embeddings to a query''s; compiled for pgvector where it is installed.';
 end
 $f$;
 

@@ -1,7 +1,7 @@
--- Whether this session runs what pg_dump wrote: its search path is empty, and it checks no function's body. A function
--- of memstore has a search path of its own, so that what it writes itself is never taken for a restore's. It is asked
--- outside of them, in conditions of triggers: so it has no search path, and names its operators. As SQL it would be
--- parsed and planned for each statement.
+-- Whether the session restores a dump, as told by two settings that pg_dump writes: an empty search path, and
+-- check_function_bodies off. The functions of memstore have a search path of their own, so that their writes are never
+-- taken for a restore's. It has none itself, since it reads the session's, and so names its operators. As SQL it would
+-- be parsed and planned for each statement.
 create or replace function memstore.is_restore()
 returns boolean
 language plpgsql

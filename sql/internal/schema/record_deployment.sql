@@ -1,4 +1,5 @@
--- Records what is installed, where the files fit it. migrations: an object of names and SHA-256 checksums.
+-- Records the checksums of what is installed, unless check_deployment() refuses the files.
+--   migrations: an object of names and SHA-256 checksums
 create or replace function memstore.record_deployment(code_checksum text, migrations jsonb)
 returns void
 language plpgsql

@@ -1,4 +1,5 @@
--- PUBLIC can do nothing. PostgreSQL lets it execute each function that is made, also by a restore without privileges.
+-- Revokes everything from PUBLIC: PostgreSQL grants it EXECUTE on each new function, also in a restore without
+-- privileges.
 create or replace function memstore.revoke_public()
 returns void
 language plpgsql
@@ -12,4 +13,4 @@ begin
 end
 $$;
 
-comment on function memstore.revoke_public() is 'Takes from PUBLIC what PostgreSQL gives it.';
+comment on function memstore.revoke_public() is 'Revokes everything from PUBLIC.';

@@ -13,7 +13,7 @@ from tests.bench.measuring import Leg, Row, Target
 
 # Nothing in it is rare.
 _COMMON = "Do you like to use the test server for our project, or do you want to work with the team?"
-_ADMISSION = "select * from memstore.record_admission(:steward, :claim{}, 'admitted', 'Looked at again.')"
+_ADMISSION = "select * from memstore.record_admission(:steward, :claim{}, 'admitted', 'Checked again.')"
 
 
 def claims(bench: Bench) -> Iterator[Row]:

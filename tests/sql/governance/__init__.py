@@ -1,1 +1,0 @@
-"""Tests of the system bucket: records, derived statuses, promotion, system recall."""

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from ..support import EVIDENCE, SECRET, call, rows, steward_of, value
-from .support import World, check, read_records, refused
+from tests.sql.support import EVIDENCE, SECRET, call, refused, rows, steward_of, value
+from tests.sql.world import World, check, read_records
 
 MARKED = {"kind": "receipt", "ref": f"run {SECRET}", "digest": f"sha256:{SECRET}"}
 ERASED = {"kind": "receipt", "ref": "[erased]", "digest": "[erased]"}
@@ -109,7 +109,7 @@ def test_a_bare_id_stays_and_can_do_nothing(world: World) -> None:
         world.db.execute("select memstore.set_steward(%s, true)", [account])
     with refused("users_steward_shape"), world.db.transaction():
         world.db.execute("update memstore.users set steward = true where id = %s", [account])
-    # Whoever comes under the same name is somebody else.
+    # An account that is made under the same name is another one.
     assert steward_of(world.db, "steward-2") != account
 
 

@@ -6,10 +6,13 @@ from itertools import permutations
 from uuid import UUID
 
 import psycopg
+import pytest
 from psycopg import Rollback
 
-from ..support import EVIDENCE
-from .support import World, at, check, plain_record
+from tests.sql.support import EVIDENCE
+from tests.sql.world import World, at, check, plain_record
+
+pytestmark = pytest.mark.long
 
 
 def test_every_order_gives_the_same_statuses(scratch: psycopg.Connection) -> None:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from ..support import EVIDENCE, rows
-from . import model
-from .support import World, at, check, read_records
+from tests.sql import model
+from tests.sql.support import EVIDENCE, rows
+from tests.sql.world import World, at, check, read_records
 
 ACCOUNTS = ("steward", "steward-2", "a", "b", "author")
 picks = st.integers(0, 40)
@@ -153,6 +153,7 @@ def test_random_histories(scratch_connection: psycopg.Connection, steps: list[tu
     run(scratch_connection, steps)
 
 
+@pytest.mark.long
 @bounded
 @given(crowded)
 def test_random_histories_beyond_the_shares(

@@ -14,8 +14,8 @@ import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from ..support import EVIDENCE, SECRET, call, row_of, rows, value
-from .support import NOBODY, World, at, check, plain_record, read_records, refused
+from tests.sql.support import EVIDENCE, SECRET, call, refused, row_of, rows, value
+from tests.sql.world import NOBODY, World, at, check, plain_record, read_records
 
 BLANK = "\t\n\u00a0\u2003\u3000 "
 ROLES = ("admission", "challenge", "refutation")
@@ -359,7 +359,7 @@ def test_the_actor_has_to_exist(stage: Stage, function: str) -> None:
 
 @pytest.mark.parametrize("function", STEWARDS_ONLY)
 def test_a_stranger_learns_nothing(stage: Stage, function: str) -> None:
-    """Real or invented, right or malformed: whoever is no steward gets one answer."""
+    """Real or invented, right or malformed: an account that is no steward gets one answer."""
     db, good = stage.world.db, arguments_of(function, stage)
     tries: list[dict[str, object]] = [good]
     for name in good:

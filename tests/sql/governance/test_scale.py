@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from ..support import EVIDENCE, rows
-from .support import World, check
+from tests.sql.support import EVIDENCE, rows
+from tests.sql.world import World, check
+
+pytestmark = pytest.mark.long
 
 CLAIMS = 3000
 

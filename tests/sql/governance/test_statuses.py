@@ -7,8 +7,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from ..support import value
-from .support import EVIDENCE_TEXT, NOBODY, World, at, check
+from tests.sql.support import value
+from tests.sql.world import EVIDENCE_TEXT, NOBODY, World, at, check
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from ..support import EVIDENCE, account_of, call_one, live_count, row_of, rows, value
-from .support import NOBODY, World, check, read_records, refused
+from tests.sql.support import EVIDENCE, account_of, call_one, live_count, refused, row_of, rows, value
+from tests.sql.world import NOBODY, World, check, read_records
 
 OTHER = {"kind": "receipt", "ref": "run 8", "digest": "sha256:0b"}
 
@@ -106,7 +106,7 @@ def test_an_author_who_is_no_steward_answers_nothing(world: World) -> None:
     )
     assert {row[0] for row in open_ones} == challenges
     assert world.status(claim) == "suspended"
-    # The replacement starts anew.
+    # The replacement has a status of its own.
     assert world.status(new["id"]) == "candidate"
 
 

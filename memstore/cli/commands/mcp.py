@@ -1,0 +1,56 @@
+"""The command that an agent's client starts: an MCP server."""
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memstore.cli.application import command
+from memstore.cli.errors import REFUSED
+from memstore.cli.output import complain
+
+if TYPE_CHECKING:
+    from memstore.cli.session import Session
+
+
+@command("memstore mcp --account me", "claude mcp add memory -- memstore mcp --account me")
+def mcp(
+    session: "Session",
+    claims: Annotated[
+        bool, typer.Option("--claims", help="Also the tools that propose and challenge shared claims.")
+    ] = False,
+) -> None:
+    """Serve the memories of one account to an agent, by the Model Context Protocol on stdin and stdout.
+
+    The client starts it; put its command and arguments into the client's configuration, with the full path
+    of memstore where the client doesn't find it. The tools are remember, correct, forget, list, recall and
+    history; with --claims also propose, challenge and records. None of them names an account: two accounts
+    are two entries of the configuration.
+
+    A database's URL with a password is better given as MEMSTORE_DATABASE_URL, in the entry's env, than as an
+    argument, which other users of the machine can see. Without one, servers and commands of one user share
+    the private PostgreSQL, which ends with the last of them.
+
+    --claims is off unless it is asked for, since what these tools write is for all accounts to see, and can't
+    be taken back.
+    """
+    import signal
+
+    try:
+        from memstore.mcp_server.server import serve
+    except ModuleNotFoundError as error:
+        if error.name not in ("mcp", "pydantic", "anyio"):
+            raise
+        complain("memstore mcp needs more packages: pip install 'pg-memstore[mcp]'")
+        raise typer.Exit(REFUSED) from None
+    if session.server:
+        session.connection.close()  # it was opened to migrate the private database
+
+    def end(number: int, _: object) -> None:
+        # Not by an exception: a thread that waits for standard input would keep the process alive.
+        session.close()
+        os._exit(128 + number)
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)
+    serve(session.url, session.account, claims)

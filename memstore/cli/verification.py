@@ -1,0 +1,101 @@
+"""The checks of `memstore verify`."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from psycopg import errors as driver
+
+from memstore.cli.session import installed
+from memstore.errors import MemstoreError
+from memstore.schema import checksums
+from memstore.store import Store
+
+_MIGRATE = "Run memstore migrate."
+
+
+@dataclass(frozen=True)
+class Check:
+    """The result of one check.
+
+    Attributes:
+        name: What was checked.
+        ok: Whether it is as it should be.
+        found: What was found.
+        advice: What to do where it isn't ok.
+    """
+
+    name: str
+    ok: bool
+    found: str
+    advice: str | None = None
+
+
+def check_database(connection: psycopg.Connection[Any]) -> Iterator[Check]:
+    """Checks a database, without changing it."""
+    version = connection.info.server_version
+    yield _check("server", version >= 150000, _version(version), "Use PostgreSQL 15 or newer.")
+    encoding = connection.info.parameter_status("server_encoding") or "unknown"
+    advice = "Create a database with: create database agents encoding 'UTF8' template template0."
+    yield _check("encoding", encoding == "UTF8", encoding, advice)
+    try:
+        there = installed(connection) or {}
+    except driver.InsufficientPrivilege:
+        yield Check("migrations", False, "this role may not read what is installed", "Verify as the owner.")
+    else:
+        yield _check_migrations(there)
+        code = there.get("sql")
+        ours = checksums()["sql"]
+        found = "as in this package" if code == ours else "another version" if code else "absent"
+        yield _check("functions", code == ours, found, _MIGRATE)
+    yield _check_api(connection)
+
+
+def check_data(store: Store) -> Iterator[Check]:
+    """Checks the data against each invariant of the store."""
+    for each in store.verify_store():
+        found = "holds"
+        if each.violations:
+            found = f"broken by {each.violations}, such as {each.example}"
+        advice = "select memstore.help('verify_store') says what it means. Restore a backup, or report it."
+        yield _check(each.invariant, not each.violations, found, advice)
+
+
+def _check(name: str, ok: bool, found: str, advice: str) -> Check:
+    return Check(name, ok, found, None if ok else advice)
+
+
+def _version(number: int) -> str:
+    return f"PostgreSQL {number // 10000}.{number % 10000}"
+
+
+def _check_migrations(there: dict[str, str | None]) -> Check:
+    ours = {name: checksum for name, checksum in checksums().items() if name != "sql"}
+    theirs = {name: checksum for name, checksum in there.items() if name != "sql"}
+    if unknown := sorted(theirs.keys() - ours):
+        return Check(
+            "migrations", False, f"not in this package: {', '.join(unknown)}", "Install a newer pg-memstore."
+        )
+    if missing := sorted(ours.keys() - theirs):
+        return Check("migrations", False, f"not applied: {', '.join(missing)}", _MIGRATE)
+    if changed := [name for name in sorted(ours) if theirs[name] not in (ours[name], None)]:
+        advice = "Restore the files: a migration that was applied never changes."
+        return Check("migrations", False, f"applied from another file: {', '.join(changed)}", advice)
+    return Check("migrations", True, f"{len(ours)} applied")
+
+
+def _check_api(connection: psycopg.Connection[Any]) -> Check:
+    """Writes, recalls, and rolls back."""
+    store = Store(connection)
+    try:
+        with connection.transaction(force_rollback=True):
+            actor = store.create_user()
+            store.insert_memory(actor, "verify")
+            recalled = store.recall(actor, "verify", strict=True)
+    except MemstoreError as error:
+        return Check("calls", False, str(error), error.hint or "See whether the role was granted the API.")
+    except psycopg.Error as error:
+        return Check("calls", False, str(error), "See whether the server accepts writes.")
+    found = f"wrote, recalled and rolled back {len(recalled.memories)} memory"
+    return _check("calls", len(recalled.memories) == 1, found, "See the settings: memstore settings.")

@@ -1,0 +1,68 @@
+"""The servers that tests run on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+
+from memstore import embedded
+
+# What PostgreSQL itself logs, which the private server lowers, so that tests can look at the log.
+SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "log_min_messages": "warning",
+    "log_min_error_statement": "error",
+    "log_error_verbosity": "default",
+}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server to test against, as pytest-postgresql takes it."""
+
+    host: str
+    port: str
+    user: str
+    password: str | None
+    maintenance_dbname: str
+    log: Path | None
+    options: str = ""
+    template_dbname: None = None
+
+
+@contextmanager
+def server_folder(prefix: str = "memstore-test-") -> Iterator[Path]:
+    """A directory that a server's account can reach, in memory where each of the run's workers has room."""
+    memory = Path("/dev/shm")
+    # A whole run takes a quarter of a gibibyte, and a few servers more for a while.
+    needed = 3 * 2**28 * int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    roomy = os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > needed
+    with tempfile.TemporaryDirectory(prefix=prefix, dir=memory if roomy else None) as folder:
+        path = Path(folder).resolve()
+        path.chmod(0o711)
+        yield path
+
+
+@contextmanager
+def private_server(binaries: Path | None = None) -> Iterator[Server]:
+    """A server of our own, gone afterwards."""
+    with server_folder() as folder:
+        data = Path(folder, "data")
+        with embedded.EmbeddedServer(data, binaries=binaries, settings=SETTINGS) as private:
+            yield server_at(private.url, private.data_dir / "server.log")
+
+
+def server_at(url: str, log: Path | None) -> Server:
+    """The server of a database's URL."""
+    with psycopg.connect(url) as connection:
+        info = connection.info
+        return Server(info.host, str(info.port), info.user, info.password or None, info.dbname, log)

@@ -1,0 +1,67 @@
+"""The functions of the API, and a call of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+import psycopg
+
+from memstore import schema
+
+Connect = Callable[..., psycopg.Connection]
+
+FILES = sorted((schema.sql_dir() / "functions").glob("*/*.sql"))
+API = {path.stem for path in FILES if path.parent.name != "operator"}
+OPERATOR = {path.stem for path in FILES if path.parent.name == "operator"}
+
+
+def calls(account: UUID, steward: UUID) -> dict[str, str]:
+    """Arguments of one call of each function of the API, in an order in which each one works."""
+    ids = [f"'00000000-0000-4000-8000-00000000000{number}'" for number in range(4)]
+    actor, judge = f"'{account}'", f"'{steward}'"
+    evidence = """'[{"kind": "url", "ref": "r", "digest": "d"}]'"""
+    a, b, c, claim = ids
+    system = (
+        "'system', slug => 'sys:x', tier => 'glass', as_of => '2026-01-02', admission => 'candidate',"
+        f" evidence_refs => {evidence}"
+    )
+    return {
+        "help": "'recall'",
+        "schema_version": "",
+        "create_user": "external_ref => 'caller'",
+        "find_user": "'caller'",
+        "insert_memory": f"{actor}, 'Streets', id => {a}, embedding => '{{1}}', embedding_model => 'm'",
+        "insert_memories": f"""{actor}, '[{{"body": "x", "id": "{b[1:-1]}", "embedding": [1],
+            "embedding_model": "m"}}, {{"body": "y", "id": "{c[1:-1]}"}}]'""",
+        "supersede_memory": f"{actor}, {a}, 'Streets are wide.'",
+        "supersede_with": f"{actor}, {b}, {c}",
+        "set_embedding": f"{actor}, {c}, '{{2}}', 'm'",
+        "get_memory": f"{actor}, {a}",
+        "list_memories": f"{actor}, 'user', true, 2, {c}",
+        "memory_history": f"{actor}, {a}",
+        "memories_as_of": f"{actor}, pg_catalog.now()",
+        "memory_violations": """'{"body": "", "embedding": [1, "x"]}'""".replace(', "x"', ""),
+        "list_rules": "",
+        "rank_memories": f"{actor}, 'a wide street', '{{1}}', 'm'",
+        "rank_claims": f"{actor}, 'a wide street', '{{1}}', 'm'",
+        "recall": f"{actor}, 'a wide street', '{{1}}', 'm'",
+        "challenge_memory": f"{actor}, (memstore.insert_memory({judge}, 'c', {system}, id => {claim})).id,"
+        f" 'no', {evidence}",
+        "record_admission": f"{judge}, {claim}, 'admitted', 'yes'",
+        "memory_status": f"{actor}, {claim}",
+        "list_records": f"{actor}, {claim}",
+        "list_claims": judge,
+        "refute_challenge": f"{judge}, (select id from memstore.list_records({actor}, {claim})"
+        " where role operator(pg_catalog.=) 'challenge'), 'yes'",
+        "promote_memory": f"{judge}, {claim}, 'a-stance', {evidence}",
+        "export_account": actor,
+        "export_memories": f"{actor}, 1, {c}",
+        "delete_memory": f"{actor}, {a}",
+        "delete_user": actor,
+    }
+
+
+def call_all(connection: psycopg.Connection, account: UUID, steward: UUID) -> None:
+    for name, arguments in calls(account, steward).items():
+        connection.execute(f"select from memstore.{name}({arguments})".encode())

@@ -1,0 +1,672 @@
+"""Random calls over several accounts, each held against a plain Python store of the domain's rules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from math import hypot
+from operator import mul
+from random import Random
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from tests.sql import model
+from tests.sql.support import EVIDENCE, SYSTEM, call, call_one, rows, value
+
+pytestmark = pytest.mark.long
+
+LONG = bool(os.environ.get("MEMSTORE_LONG"))
+NAMES = ("a", "ab", "a_1", "%", "A")
+STEWARDS = ("ab", "A")
+WORDS = ("apple", "brick", "cloud")
+CEILING = 5
+NOBODY = UUID(int=0)
+# Characters that a recall may have: sums of bodies, and less.
+ROOMS = (0, 5, 10, 11, 16, 17, 22, 27, 28, 34, 60)
+IDS = tuple(UUID(int=number) for number in range(1, 9))
+
+names = st.sampled_from(NAMES)
+stewards = st.sampled_from((*STEWARDS, *STEWARDS, "a"))
+bodies = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+buckets = st.sampled_from(["user", "learned", "system"])
+ids = st.one_of(st.none(), st.none(), st.sampled_from(IDS))
+picks = st.integers(0, 30)
+vectors = st.sampled_from(
+    [None, (1.0, 0.0), (0.0, 1.0), (1.0, 1.0), (-1.0, 0.25), (1.0, 4.0), (1.0, 2.0, 3.0)]
+)
+models = st.sampled_from(["m", "m", "n"])
+
+
+@dataclass
+class Row:
+    """A memory, as the model keeps it."""
+
+    id: UUID
+    user: UUID
+    bucket: str
+    body: str
+    as_of: str | None
+    inserted_at: datetime
+    superseded_at: datetime | None = None
+    target: UUID | None = None
+    promoted: bool = False
+    embedding: tuple[str, tuple[float, ...]] | None = None
+    """Its model, and its vector."""
+
+    @property
+    def claim(self) -> bool:
+        """Whether records may be about it."""
+        return self.bucket == "system" and not self.promoted
+
+
+def likeness(row: Row, turn: tuple[float, ...] | None) -> float | None:
+    """The cosine of a row's embedding and a turn's, where both are of the model m."""
+    if turn is None or row.embedding is None or row.embedding[0] != "m" or len(row.embedding[1]) != len(turn):
+        return None
+    vector = row.embedding[1]
+    product: float = sum(map(mul, vector, turn))
+    return product / hypot(*vector) / hypot(*turn)
+
+
+class Machine(RuleBasedStateMachine):
+    """The calls; ``connection`` is set before a run, and each run is rolled back."""
+
+    connection: psycopg.Connection
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.db = self.connection
+        self.outer = self.db.transaction(force_rollback=True)
+        self.outer.__enter__()
+        self.accounts: dict[str, UUID] = {}
+        self.ceilings: dict[UUID, int] = {}
+        self.memories: dict[UUID, Row] = {}
+        self.records: list[model.Record] = []
+        self.shared = False
+        self.steps = 0
+        self.db.execute("select memstore.configure(system_recall_enabled => false)")
+        for name in NAMES:
+            self.insert(name, WORDS[0], "learned", None)
+            self.insert(name, WORDS[1], "system", None)
+
+    def teardown(self) -> None:
+        self.outer.__exit__(None, None, None)
+
+    def account(self, name: str) -> UUID:
+        """The account of this name, made again after its erasure."""
+        if name not in self.accounts:
+            account = value(self.db, "select memstore.create_user(null, %s, 'simple')", name)
+            assert account not in self.accounts.values()
+            self.db.execute("select memstore.set_steward(%s, %s)", [account, name in STEWARDS])
+            self.db.execute("select memstore.set_maximum_live_memories(%s, %s)", [account, CEILING])
+            self.accounts[name], self.ceilings[account] = account, CEILING
+        return self.accounts[name]
+
+    def do(self, refusal: str | None, function: str, **arguments: object) -> list[dict[str, Any]] | None:
+        """The call's rows, or None where it is refused, as the model says it is."""
+        try:
+            with self.db.transaction():
+                result = call(self.db, function, **arguments)
+        except psycopg.Error as error:
+            assert error.diag.constraint_name == refusal, f"{function}: {error}, expected {refusal}"
+            return None
+        assert refusal is None, f"{function} succeeded, expected {refusal}"
+        return result
+
+    def pick(self, number: int, account: UUID | None = None) -> UUID:
+        """A memory: most numbers mean a live one of the account's, where one is given; the last mean none."""
+        mine = self.live(account) if account and number % 4 else []
+        found = sorted(mine or self.memories.values(), key=lambda row: (row.inserted_at, row.id))
+        return found[-1 - number % len(found)].id if found and number < 28 else NOBODY
+
+    def live(self, account: UUID) -> list[Row]:
+        return [r for r in self.memories.values() if r.user == account and r.superseded_at is None]
+
+    def room(self, account: UUID) -> int:
+        return self.ceilings[account] - sum(not r.promoted for r in self.live(account))
+
+    def is_steward(self, account: UUID) -> bool:
+        return any(self.accounts.get(name) == account for name in STEWARDS)
+
+    def add(self, told: dict[str, Any], as_of: str | None, promoted: bool = False) -> Row:
+        row = Row(
+            told["id"],
+            told["user_id"],
+            told["bucket"],
+            told["body"],
+            as_of,
+            told["inserted_at"],
+            None,
+            None,
+            promoted,
+        )
+        self.memories[row.id] = row
+        return row
+
+    def same(self, row: Row | None, account: UUID, bucket: str, body: str) -> bool:
+        """Whether a repeated insert of this is one."""
+        as_of = "given" if bucket == "system" else None
+        return row is not None and (row.user, row.bucket, row.body, row.as_of) == (
+            account,
+            bucket,
+            body,
+            as_of,
+        )
+
+    def forget(self, gone: set[UUID]) -> None:
+        """What goes with memories: pointers to them move on, and their records go."""
+        for row in self.memories.values():
+            while row.id not in gone and row.target in gone:
+                row.target = self.memories[row.target].target
+        for id in gone:
+            del self.memories[id]
+        self.records = [r for r in self.records if r.memory_id not in gone]
+
+    def statuses(self) -> dict[UUID, str]:
+        return model.statuses([r.id for r in self.memories.values() if r.claim], self.records)
+
+    @rule(name=names, body=bodies, bucket=buckets, id=ids)
+    def insert(self, name: str, body: str, bucket: str, id: UUID | None) -> None:
+        account = self.account(name)
+        stored = self.memories.get(id) if id else None
+        refusal = None
+        if stored:
+            refusal = None if self.same(stored, account, bucket, body) else "id_taken"
+        elif self.room(account) < 1:
+            refusal = "quota_reached"
+        more = SYSTEM if bucket == "system" else {"bucket": bucket}
+        told = self.do(refusal, "insert_memory", actor=account, body=body, id=id, **more)
+        if told and stored:
+            assert told[0]["inserted_at"] == stored.inserted_at
+        elif told:
+            assert (told[0]["user_id"], told[0]["body"], told[0]["id"]) == (
+                account,
+                body,
+                id or told[0]["id"],
+            )
+            self.add(told[0], "given" if bucket == "system" else None)
+
+    @rule(name=names, items=st.lists(st.tuples(bodies, buckets, ids), max_size=4))
+    def batch(self, name: str, items: list[tuple[str, str, UUID | None]]) -> None:
+        account = self.account(name)
+        first: dict[UUID, tuple[str, str]] = {}
+        taken, new = False, 0
+        for body, bucket, id in items:
+            if id in self.memories:
+                taken |= not self.same(self.memories[id], account, bucket, body)
+            elif id in first:
+                taken |= first[id] != (body, bucket)
+            else:
+                new += 1
+                if id:
+                    first[id] = (body, bucket)
+        refusal = "quota_reached" if new > max(self.room(account), 0) else "id_taken" if taken else None
+        asked = [
+            {**(SYSTEM if bucket == "system" else {"bucket": bucket}), "body": body, "id": id and str(id)}
+            for body, bucket, id in items
+        ]
+        told = self.do(refusal, "insert_memories", actor=account, memories=asked)
+        if told is not None:
+            assert [t["body"] for t in told] == [body for body, _, _ in items]
+            for row in told:
+                if row["id"] not in self.memories:
+                    self.add(row, "given" if row["bucket"] == "system" else None)
+
+    @rule(
+        name=names,
+        number=picks,
+        body=bodies,
+        bucket=st.none() | buckets,
+        id=ids,
+        shared=st.booleans(),
+    )
+    def supersede(
+        self, name: str, number: int, body: str, bucket: str | None, id: UUID | None, shared: bool
+    ) -> None:
+        account = self.account(name)
+        author = None if self.is_steward(account) or number % 5 == 0 else account
+        chosen = self.claims(number, author) if shared else self.pick(number, account)
+        target = self.memories.get(chosen)
+        steward = self.is_steward(account)
+        refusal, replay = None, None
+        if (
+            not target
+            or (target.user != account and not (steward and target.bucket == "system"))
+            or (bucket is not None and (bucket == "system") != (target.bucket == "system"))
+        ):
+            refusal = "not_supersedable"
+        elif target.superseded_at:
+            stored = self.memories.get(id) if id else None
+            wanted = (account, bucket or target.bucket, body, False)
+            if (
+                stored
+                and stored.id == target.target
+                and (stored.user, stored.bucket, stored.body, stored.promoted) == wanted
+            ):
+                replay = stored
+            else:
+                refusal = "not_supersedable"
+        elif id in self.memories:
+            refusal = "id_taken"
+        elif (target.user != account or target.promoted) and self.room(account) < 1:
+            refusal = "quota_reached"
+        more: dict[str, Any] = {"evidence_refs": [EVIDENCE]} if target and target.bucket == "system" else {}
+        told = self.do(
+            refusal,
+            "supersede_memory",
+            **{
+                "actor": account,
+                "target": chosen,
+                "body": body,
+                "bucket": bucket,
+                "id": id,
+                **more,
+            },
+        )
+        if told and replay:
+            assert told[0]["inserted_at"] == replay.inserted_at
+        elif told and target:
+            self.replace(account, target, self.add(told[0], "today" if target.bucket == "system" else None))
+
+    @rule(name=names, number=picks, same=st.booleans())
+    def correct_again(self, name: str, number: int, same: bool) -> None:
+        account = self.account(name)
+        dead = [r for r in self.listed(account) if r.target and self.memories[r.target].user == account]
+        if not dead:
+            return
+        target = dead[number % len(dead)]
+        assert target.target
+        row = self.memories[target.target]
+        refusal = None if same and not row.promoted else "not_supersedable"
+        if target.bucket == "system" and row.as_of == "given":
+            return
+        more: dict[str, Any] = {"evidence_refs": [EVIDENCE]} if target.bucket == "system" else {}
+        told = self.do(
+            refusal,
+            "supersede_memory",
+            actor=account,
+            target=target.id,
+            body=row.body if same else row.body + " too",
+            bucket=row.bucket,
+            id=row.id,
+            **more,
+        )
+        if told:
+            assert (told[0]["id"], told[0]["inserted_at"]) == (row.id, row.inserted_at)
+
+    @rule(name=names, number=picks, vector=vectors, kind=models)
+    def embed(self, name: str, number: int, vector: tuple[float, ...] | None, kind: str) -> None:
+        account = self.account(name)
+        row = self.memories.get(self.pick(number, account))
+        widths = {
+            len(r.embedding[1]) for r in self.memories.values() if r.embedding and r.embedding[0] == kind
+        }
+        refusal = None
+        if row is None or row.user != account:
+            refusal = "memory_not_found"
+        elif vector and widths - {len(vector)}:
+            if all(r is row or not r.embedding or r.embedding[0] != kind for r in self.memories.values()):
+                return  # whether its own vector counts, the rules don't say
+            refusal = "embedding_dimensions_differ"
+        told = self.do(
+            refusal,
+            "set_embedding",
+            actor=account,
+            id=row.id if row else NOBODY,
+            embedding=list(vector) if vector else None,
+            embedding_model=kind if vector else None,
+        )
+        if told and row:
+            row.embedding = (kind, vector) if vector else None
+            assert told[0]["embedding_model"] == (kind if vector else None)
+
+    @rule(on=st.booleans())
+    def share(self, on: bool) -> None:
+        self.do(None, "configure", system_recall_enabled=on)
+        self.shared = on
+
+    def replace(self, account: UUID, target: Row, row: Row) -> None:
+        assert row.user == account and row.inserted_at > target.inserted_at
+        target.superseded_at, target.target = row.inserted_at, row.id
+        if self.is_steward(account) and target.claim:
+            for c in model.open_challenges(self.records):
+                if c.memory_id == target.id:
+                    self.records.append(
+                        model.Record(
+                            uuid4(), target.id, account, "refutation", None, c.id, False, row.inserted_at
+                        )
+                    )
+
+    @rule(name=names, number=picks, other=picks, owner=names)
+    def merge(self, name: str, number: int, other: int, owner: str) -> None:
+        account = self.account(name)
+        ends = [self.pick(number, account), self.pick(other, self.account(owner) if other % 2 else account)]
+        found = [self.memories.get(id) for id in ends]
+        fine = ends[0] != ends[1] and all(
+            r and r.user == account and not r.superseded_at and r.bucket != "system" for r in found
+        )
+        told = self.do(
+            None if fine else "not_supersedable",
+            "supersede_with",
+            actor=account,
+            target=ends[0],
+            replacement=ends[1],
+        )
+        if told and found[0]:
+            found[0].superseded_at, found[0].target = told[0]["superseded_at"], ends[1]
+
+    @rule(name=names, number=picks, dead=st.booleans())
+    def delete(self, name: str, number: int, dead: bool) -> None:
+        account = self.account(name)
+        row = self.memories.get(self.pick(number, account))
+        # One in the middle of a chain.
+        middles = [
+            r
+            for r in self.listed(account)
+            if r.target and any(p.target == r.id for p in self.memories.values())
+        ]
+        if dead and middles:
+            row = middles[number % len(middles)]
+        mine = row is not None and row.user == account
+        refusal = None if mine else "memory_not_found"
+        if self.do(refusal, "delete_memory", actor=account, id=row.id if row else NOBODY) and row:
+            self.forget({row.id})
+
+    @rule(name=names, sure=st.integers(0, 3))
+    def erase(self, name: str, sure: int) -> None:
+        if sure or name not in self.accounts:
+            return
+        account = self.accounts[name]
+        gone = {r.id for r in self.memories.values() if r.user == account}
+        told = self.do(None, "delete_user", actor=account)
+        assert told and list(told[0].values()) == [len(gone)]
+        self.forget(gone)
+        del self.accounts[name]
+        self.do("actor_unknown", "list_memories", actor=account)
+        left = rows(
+            self.db, "select external_ref, erased_at is null from memstore.users where id = %s", account
+        )
+        assert left == [(None, False)] * any(r.user_id == account for r in self.records)
+
+    @rule(name=names, ceiling=st.integers(0, 8))
+    def lower(self, name: str, ceiling: int) -> None:
+        account = self.account(name)
+        self.do(None, "set_maximum_live_memories", user_id=account, maximum_live_memories=ceiling)
+        self.ceilings[account] = ceiling
+
+    def note(self, told: list[dict[str, Any]] | None) -> None:
+        for t in told or []:
+            self.records.append(
+                model.Record(
+                    t["id"],
+                    t["memory_id"],
+                    t["user_id"],
+                    t["role"],
+                    t["verdict"],
+                    t["challenge_id"],
+                    t["evidence_refs"] is not None,
+                    t["inserted_at"],
+                )
+            )
+
+    def claims(self, number: int, author: UUID | None = None) -> UUID:
+        """A claim: of odd numbers one with open challenges, where there is one."""
+        found = [r for r in self.memories.values() if r.claim and author in (None, r.user)]
+        waiting = {r.memory_id for r in model.open_challenges(self.records)}
+        challenged = [r for r in found if r.id in waiting and not r.superseded_at] if number % 2 else []
+        found = sorted(challenged or found, key=lambda r: (r.inserted_at, r.id))
+        return found[-1 - number % len(found)].id if found and number < 28 else self.pick(number)
+
+    @rule(name=stewards, number=picks, verdict=st.sampled_from(["admitted", "admitted", "rejected"]))
+    def admit(self, name: str, number: int, verdict: str) -> None:
+        account, row = self.account(name), self.memories.get(self.claims(number))
+        refusal = None if row and row.claim else "record_target_not_found"
+        if not self.is_steward(account):
+            refusal = "steward_required"
+        asked = {"actor": account, "memory_id": self.claims(number), "verdict": verdict, "ground": "Because."}
+        self.note(self.do(refusal, "record_admission", **asked))
+
+    @rule(name=names, number=picks, evidenced=st.booleans())
+    def challenge(self, name: str, number: int, evidenced: bool) -> None:
+        account, row = self.account(name), self.memories.get(self.claims(number))
+        refusal = None if row and row.claim else "record_target_not_found"
+        given = {"evidence_refs": [EVIDENCE]} if evidenced else {}
+        asked = {"actor": account, "memory_id": self.claims(number), "ground": "No.", **given}
+        self.note(self.do(refusal, "challenge_memory", **asked))
+
+    @rule(name=stewards, number=picks)
+    def refute(self, name: str, number: int) -> None:
+        account = self.account(name)
+        found = [r.id for r in self.records if r.role == "challenge"]
+        refusal = None if found else "challenge_not_found"
+        if not self.is_steward(account):
+            refusal = "steward_required"
+        id = found[number % len(found)] if found else NOBODY
+        self.note(self.do(refusal, "refute_challenge", actor=account, challenge_id=id, ground="Yes."))
+
+    @rule(name=stewards, number=picks)
+    def promote(self, name: str, number: int) -> None:
+        account, row = self.account(name), self.memories.get(self.claims(number))
+        refusal = None if row and row.claim and not row.superseded_at else "not_supersedable"
+        if not self.is_steward(account):
+            refusal = "steward_required"
+        asked = {
+            "actor": account,
+            "target": self.claims(number),
+            "stance": "it-is",
+            "evidence_refs": [EVIDENCE],
+        }
+        told = self.do(refusal, "promote_memory", **asked)
+        if told and row:
+            self.replace(account, row, self.add(told[0], "today", promoted=True))
+
+    @rule(name=names, number=picks)
+    def read_one(self, name: str, number: int) -> None:
+        account = self.account(name)
+        id = self.pick(number, account)
+        row = self.memories.get(id)
+        mine = row is not None and row.user == account
+        self.do(None if mine else "memory_not_found", "get_memory", actor=account, id=id)
+        if row is None or not (mine or (row.bucket == "system" and self.is_steward(account))):
+            self.do("memory_not_found", "memory_history", actor=account, id=id)
+            return
+        mine_all = self.listed(account)
+        chain = {row.id}
+        while (target := self.memories[row.id].target) is not None:
+            chain.add(target)
+            row = self.memories[target]
+        while more := {r.id for r in self.memories.values() if r.target in chain} - chain:
+            chain |= more
+        expected = sorted((self.memories[m] for m in chain), key=lambda r: (r.inserted_at, r.id))
+        told = call(self.db, "memory_history", actor=account, id=id)
+        assert [t["id"] for t in told] == [r.id for r in expected]
+        moments = sorted({m for r in mine_all for m in (r.inserted_at, r.superseded_at) if m})
+        moment = moments[number % len(moments)] if moments else row.inserted_at
+        told = call(self.db, "memories_as_of", actor=account, moment=moment)
+        assert [t["id"] for t in told] == [
+            r.id
+            for r in mine_all
+            if r.inserted_at <= moment and (r.superseded_at is None or r.superseded_at > moment)
+        ]
+
+    def listed(self, account: UUID) -> list[Row]:
+        mine = [r for r in self.memories.values() if r.user == account]
+        return sorted(mine, key=lambda r: (r.inserted_at, r.id), reverse=True)
+
+    def candidates(self, found: Iterable[Row], turn: tuple[float, ...] | None) -> list[model.Claim]:
+        """The rows as the plain recall takes them, newest first, with their likeness to a turn of model m."""
+        return [
+            model.Claim(r.id, r.user, frozenset(r.body.split()), r.inserted_at, similarity=likeness(r, turn))
+            for r in sorted(found, key=lambda r: (r.inserted_at, r.id), reverse=True)
+        ]
+
+    def recalled(
+        self, name: str, turn: str, vector: tuple[float, ...] | None, count: int, characters: int
+    ) -> None:
+        account = self.account(name)
+        words, hybrid = set(turn.split()), vector is not None
+        own = self.candidates((r for r in self.live(account) if r.bucket != "system"), vector)
+        about = model.ranked(words, own, hybrid=hybrid)
+        # A `user` memory is always eligible.
+        always = [c for c in own if self.memories[c.id].bucket == "user"]
+        best = model.ranked(words, own, floors=(-1, 0.3), hybrid=hybrid)
+        eligible = [c for c in best if c in about or c in always]
+        left, attached = characters, []
+        for each in eligible[:count]:
+            if len(self.memories[each.id].body) <= left:
+                left -= len(self.memories[each.id].body)
+                attached.append(each)
+        dropped = len(eligible) - len(attached)
+        statuses = self.statuses()
+        admitted = self.candidates(
+            (r for r in self.memories.values() if statuses.get(r.id) == "admitted" and not r.superseded_at),
+            vector,
+        )
+        taken = model.pool(list(model.ranked(words, admitted, hybrid=hybrid)), 40) if self.shared else []
+        lengths = {c.id: len(self.memories[c.id].body) for c in taken}
+        claims = model.noted(taken, lengths, left)[:count]
+
+        embedding = {"embedding": list(vector), "embedding_model": "m"} if vector else {}
+        told = call_one(
+            self.db,
+            "recall",
+            actor=account,
+            query=turn,
+            maximum_attached=count,
+            maximum_attached_characters=characters,
+            **embedding,
+        )
+        assert [m["id"] for m in told["memories"]] == [str(c.id) for c in [*attached, *claims]]
+        assert [m.get("status") for m in told["memories"]] == [None] * len(attached) + ["admitted"] * len(
+            claims
+        )
+        assert (told["dropped"], told["backend"]) == (dropped, "hybrid" if hybrid else "lexical")
+        assert told["unembedded"] == sum(hybrid and c.similarity is None for c in own)
+        assert len((told["note"] or "").splitlines()) == len(attached) + len(claims) + (dropped > 0)
+        ranked = rows(
+            self.db,
+            "select (memory).id, eligible, score from memstore.rank_memories(%s, %s, %s::real[], %s)",
+            account,
+            turn,
+            list(vector) if vector else None,
+            "m" if vector else None,
+        )
+        assert [id for id, chosen, _ in ranked if chosen] == [c.id for c in eligible]
+        assert {id for id, *_ in ranked} == {c.id for c in own}
+        assert all(abs(score - best[c]) < 2e-6 for (_, _, score), c in zip(ranked, best, strict=False))
+
+    @rule(
+        name=stewards, size=st.integers(1, 4), status=st.sampled_from([None, None, "admitted", "suspended"])
+    )
+    def queue(self, name: str, size: int, status: str | None) -> None:
+        account, statuses = self.account(name), self.statuses()
+        if not self.is_steward(account):
+            self.do("steward_required", "list_claims", actor=account, status=status)
+            return
+        told: list[tuple[Any, ...]] = []
+        page = "select (memory).id, status, open_challenges from memstore.list_claims(%s, %s, %s, %s)"
+        while more := rows(self.db, page, account, status, size, told[-1][0] if told else None):
+            told += more
+            assert len({claim for claim, *_ in told}) == len(told)
+        waiting = [r.memory_id for r in model.open_challenges(self.records)]
+        live = [r for r in self.memories.values() if r.claim and not r.superseded_at]
+        assert told == [
+            (r.id, statuses[r.id], waiting.count(r.id))
+            for r in sorted(live, key=lambda r: (r.inserted_at, r.id))
+            if status in (None, statuses[r.id])
+        ]
+
+    @rule(name=names, number=picks)
+    def argument(self, name: str, number: int) -> None:
+        account, id = self.account(name), self.claims(number)
+        claim = id in self.memories and self.memories[id].claim
+        status = call_one(self.db, "memory_status", actor=account, memory_id=id)["memory_status"]
+        assert status == self.statuses().get(id)
+        refusal = None if claim else "record_target_not_found"
+        told = self.do(refusal, "list_records", actor=account, memory_id=id)
+        if told is not None:
+            assert told == sorted(told, key=lambda t: (t["inserted_at"], t["id"]))
+            assert sorted(
+                str((t["user_id"], t["role"], t["verdict"], t["challenge_id"])) for t in told
+            ) == sorted(
+                str((r.user_id, r.role, r.verdict, r.challenge_id)) for r in self.records if r.memory_id == id
+            )
+            gone = {r["user_id"] for r in told} - set(self.accounts.values())
+            assert all((t["ground"] == "[erased]") == (t["user_id"] in gone) for t in told)
+
+    @rule(name=names, size=st.integers(1, 3))
+    def pages(self, name: str, size: int) -> None:
+        account = self.account(name)
+        told: list[UUID] = []
+        while page := call(
+            self.db, "list_memories", actor=account, page_size=size, after=told[-1] if told else None
+        ):
+            told += [t["id"] for t in page]
+            assert len(set(told)) == len(told)
+        assert told == [r.id for r in self.listed(account) if r.superseded_at is None]
+
+    @invariant()
+    def recalls(self) -> None:
+        """One of many, at each step."""
+        self.steps += 1
+        chance = Random(self.steps)
+        turn = " ".join(chance.sample(WORDS, chance.randint(1, 3)))
+        vector = chance.choice([None, (1.0, 0.0), (1.0, 0.5)])
+        name = chance.choice(sorted(self.accounts))
+        self.recalled(name, turn, vector, chance.randint(0, 4), chance.choice(ROOMS))
+
+    @invariant()
+    def agree(self) -> None:
+        """The store is what the model is, read through the functions and past them."""
+        for name, account in self.accounts.items():
+            mine = self.listed(account)
+            told = call(self.db, "list_memories", actor=account, include_superseded=True)
+            assert [
+                (t["id"], t["bucket"], t["body"], t["superseded_at"], t["superseded_by_id"]) for t in told
+            ] == [(r.id, r.bucket, r.body, r.superseded_at, r.target) for r in mine], name
+            assert value(self.db, "select live_memories from memstore.users where id = %s", account) == sum(
+                r.superseded_at is None and not r.promoted for r in mine
+            )
+            assert value(self.db, "select memstore.find_user(%s)", name) == account
+        stored = rows(self.db, "select id, embedding_model, embedding from memstore.memories")
+        assert {id: (kind, tuple(vector or ())) for id, kind, vector in stored} == {
+            r.id: r.embedding or (None, ()) for r in self.memories.values()
+        }
+        expected = self.statuses()
+        assert dict(rows(self.db, "select memory_id, status from memstore.derive_statuses()")) == expected
+        kept = dict(rows(self.db, "select memory_id, status from memstore.claim_statuses"))
+        assert {claim: kept.get(claim, "candidate") for claim in expected} == expected
+        told_records = rows(
+            self.db,
+            "select memory_id, user_id, role, verdict, challenge_id, evidence_refs is not null"
+            " from memstore.memory_admissions",
+        )
+        assert sorted(map(str, told_records)) == sorted(
+            str((r.memory_id, r.user_id, r.role, r.verdict, r.challenge_id, r.evidenced))
+            for r in self.records
+        )
+
+
+def test_everything_at_once(scratch_connection: psycopg.Connection) -> None:
+    bounded: Callable[..., settings] = settings
+    Machine.connection = scratch_connection
+    run_state_machine_as_test(
+        Machine,
+        settings=bounded(
+            max_examples=400 if LONG else 25,
+            stateful_step_count=80 if LONG else 40,
+            derandomize=True,
+            deadline=None,
+            database=None,
+            phases=(Phase.generate,),  # to make a failure smaller takes minutes
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -1,0 +1,542 @@
+"""rank_memories: the candidates, their lexical score by the formula, what is eligible, and the order."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from math import log
+from typing import NamedTuple
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from psycopg.conninfo import make_conninfo
+
+from memstore import schema
+from tests.sql.cases import SPACES
+from tests.sql.ranking import LANGUAGES, START, WORDS, Memory, Shares, exact_scores, lexemes
+from tests.sql.support import SYSTEM, account_of, call, insert, raw_insert, refused, rows, supersede, value
+
+LATER = datetime(2100, 1, 1, tzinfo=UTC)
+
+# Memory by memory: the language, a turn that finds it among the others, and the body.
+CORPUS = [
+    ("english", "rm -rf", "Never run rm -rf on the shared disk."),
+    ("english", "C++", "The engine is written in C++."),
+    ("english", "it's slow", "It's the linter that's slow."),
+    ("english", "package json", "Versions are pinned in package.json."),
+    ("english", "strasse", "The office is at Straße 12."),
+    ("english", "cafe", "Stand-up is in the café."),
+    ("english", "上海", "李明在上海工作。"),
+    ("english", "東京", "来週は東京へ行きます。"),
+    ("english", "부산", "부산에서 만나요."),
+    ("english", "ภาษาไทย", "ฉันพูดภาษาไทยได้"),
+    ("english", "\N{ROCKET}", "Releases are announced with \N{ROCKET}."),
+    ("english", "ﬁle naïve", "A naive file walk is enough."),
+    ("hindi", "किताबें", "मुझे किताबें पढ़ना पसंद है।"),
+    ("arabic", "القهوة", "أحب القهوة في الصباح"),
+    ("russian", "собаке", "У меня есть собака."),
+    ("german", "häusern", "Wir wohnen in alten Häusern."),
+    ("turkish", "ISPARTA", "Gül ısparta'dan gelir."),
+    ("greek", "ΔΡΟΜΟΣ", "Ο δρόμος είναι κλειστός."),
+    ("simple", "the", "the"),
+]
+
+CAPITALS = [("STRAẞE", "strasse"), ("ЁЖ", "еж"), ("ⰃⰎ", "ⰳⰾ"), ("ႫႠ", "ⴋⴀ"), ("ᎠᏂ", "ꭰꮒ"), ("𐐔𐐇", "𐐼𐐯")]
+
+
+class Ranked(NamedTuple):
+    body: str
+    score: float
+    eligible: bool
+
+
+def ranked(db: psycopg.Connection, actor: UUID, query: str | None) -> list[Ranked]:
+    found = rows(
+        db, "select (memory).body, score, eligible from memstore.rank_memories(%s, %s) r", actor, query
+    )
+    return [Ranked(*row) for row in found]
+
+
+def found(db: psycopg.Connection, actor: UUID, query: str) -> list[str]:
+    """The bodies that have a word of the turn, best first."""
+    return [memory.body for memory in ranked(db, actor, query) if memory.score > 0]
+
+
+def scores(db: psycopg.Connection, actor: UUID, query: str) -> dict[str, float]:
+    return {memory.body: memory.score for memory in ranked(db, actor, query)}
+
+
+@contextmanager
+def undone(db: psycopg.Connection) -> Iterator[UUID]:
+    """An account of a transaction that is rolled back."""
+    with db.transaction(force_rollback=True):
+        yield account_of(db, "account-undone")
+
+
+def remember_corpus(db: psycopg.Connection, actor: UUID) -> None:
+    for language, _, body in CORPUS:
+        raw_insert(db, actor, body, language=language, bucket="learned", inserted_at=START)
+
+
+# The score
+
+
+words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6)
+corpora = st.lists(
+    st.builds(
+        Memory,
+        language=st.sampled_from(LANGUAGES),
+        bucket=st.sampled_from(["user", "learned", "learned"]),
+        words=words,
+        age=st.integers(0, 2),
+        source=st.sampled_from([None, None, "a", "b"]),
+        superseded=st.sampled_from([False] * 5 + [True]),
+    ),
+    max_size=14,
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    corpus=corpora,
+    turn=words,
+    floor=st.sampled_from([0.0, 0.25, 0.5, 1.0]),
+    shares=st.sampled_from([Shares(0, 0), Shares(0.5, 0.1), Shares(0.25, 1)]),
+)
+def test_ranking_is_the_formula(
+    scratch: psycopg.Connection, corpus: list[Memory], turn: list[str], floor: float, shares: Shares
+) -> None:
+    with undone(scratch) as actor:
+        scratch.execute(
+            "select memstore.configure(lexical_floor => %s, previous_share => %s, next_share => %s)",
+            [floor, *shares],
+        )
+        stored = {}
+        for memory in corpus:
+            moment = START - timedelta(days=memory.age)
+            replaced = {"superseded_at": moment} if memory.superseded else {}
+            row = raw_insert(
+                scratch,
+                actor,
+                memory.body,
+                language=memory.language,
+                bucket=memory.bucket,
+                source_ref=memory.source_ref,
+                inserted_at=moment,
+                **replaced,
+            )
+            stored[row] = memory
+        live = {row: memory for row, memory in stored.items() if not memory.superseded}
+        expected = exact_scores(
+            live,
+            {row: set(lexemes(scratch, m.language, m.body)) for row, m in live.items()},
+            {language: lexemes(scratch, language, " ".join(turn)) for language in LANGUAGES},
+            shares,
+        )
+        result = rows(
+            scratch,
+            "select (memory).id, score, eligible, lexical_score, semantic_score"
+            " from memstore.rank_memories(%s, %s) r",
+            actor,
+            " ".join(turn),
+        )
+
+    assert {row for row, *_ in result} == live.keys()
+    for row, score, eligible, lexical, semantic in result:
+        assert score == lexical == round(score, 6)
+        assert score == pytest.approx(expected[row], abs=0.500001e-6)
+        assert semantic is None
+        assert eligible is (live[row].bucket == "user" or score > floor)
+    order = [row for row, *_ in result]
+    score_of = {row: score for row, score, *_ in result}
+    assert order == sorted(live, key=lambda row: (-score_of[row], live[row].age, row))
+
+
+def test_score_of_two_words(scratch: psycopg.Connection, holder: UUID) -> None:
+    for body in ("alpha beta", "alpha", "beta", "gamma", "alpha delta"):
+        insert(scratch, holder, body)
+    alpha, unknown = log(1 + 2.5 / 3.5), log(1 + 5.5 / 0.5)
+    assert scores(scratch, holder, "alpha unknown") == {
+        "alpha beta": round(alpha / (alpha + unknown), 6),
+        "alpha": round(alpha / (alpha + unknown), 6),
+        "alpha delta": round(alpha / (alpha + unknown), 6),
+        "beta": 0,
+        "gamma": 0,
+    }
+
+
+def test_frequencies_are_those_of_the_memory_s_own_language(
+    scratch: psycopg.Connection, holder: UUID
+) -> None:
+    insert(scratch, holder, "alpha", language="german")
+    insert(scratch, holder, "alpha beta", language="english")
+    before = scores(scratch, holder, "alpha beta")
+    for number in range(5):
+        insert(scratch, holder, f"beta {number}", language="german")
+    after = scores(scratch, holder, "alpha beta")
+    assert after["alpha beta"] == before["alpha beta"] == 1
+    assert after["alpha"] > before["alpha"] > 0
+
+
+def test_frequencies_count_no_row_but_the_candidates(scratch: psycopg.Connection, holder: UUID) -> None:
+    insert(scratch, holder, "alpha")
+    insert(scratch, holder, "beta")
+    before = scores(scratch, holder, "alpha beta gamma")
+    other = account_of(scratch, "other")
+    for number in range(4):
+        insert(scratch, other, f"alpha {number}")
+        insert(scratch, holder, f"alpha {number}", **SYSTEM)
+    raw_insert(scratch, holder, "alpha dead", language="english", superseded_at=LATER)
+    assert scores(scratch, holder, "alpha beta gamma") == before
+
+
+def test_a_source_of_several_languages_scores_no_more_than_1(
+    scratch: psycopg.Connection, holder: UUID
+) -> None:
+    for language in ("english", "german", "simple"):
+        insert(scratch, holder, f"npm {language}", language=language, source_ref="job-1")
+    assert scores(scratch, holder, "npm") == {"npm english": 1, "npm german": 1, "npm simple": 1}
+
+
+def test_a_repeated_word_counts_once(scratch: psycopg.Connection, holder: UUID) -> None:
+    insert(scratch, holder, "alpha beta")
+    insert(scratch, holder, "beta beta beta gamma")
+    assert ranked(scratch, holder, "alpha beta beta BETA, betas!") == ranked(scratch, holder, "alpha beta")
+
+
+def test_the_language_of_the_memory_reads_the_turn(scratch: psycopg.Connection, holder: UUID) -> None:
+    for language, body in (("english", "He runs."), ("simple", "He runs!"), ("german", "Er rennt ins Haus.")):
+        insert(scratch, holder, body, language=language)
+    assert found(scratch, holder, "running") == ["He runs."]
+    assert found(scratch, holder, "runs") == ["He runs!", "He runs."]
+    assert found(scratch, holder, "Häuser") == ["Er rennt ins Haus."]
+
+
+@pytest.mark.parametrize(
+    "language", ["arabic", "armenian", "greek", "hindi", "nepali", "russian", "tamil", "yiddish"]
+)
+def test_a_latin_word_among_another_script_is_found(
+    scratch: psycopg.Connection, holder: UUID, language: str
+) -> None:
+    insert(scratch, holder, "Собираю packages", language=language)
+    assert found(scratch, holder, "packages") == ["Собираю packages"]
+
+
+# The order
+
+
+def test_ties_go_by_newest_then_id(scratch: psycopg.Connection, holder: UUID) -> None:
+    ids = sorted(uuid4() for _ in range(4))
+    for body, row, day in (("d", ids[3], 1), ("c", ids[1], 1), ("a", ids[2], 2), ("e", ids[0], 0)):
+        raw_insert(scratch, holder, body, id=row, language="simple", inserted_at=START + timedelta(days=day))
+    assert [memory.body for memory in ranked(scratch, holder, "nothing in common")] == ["a", "c", "d", "e"]
+
+
+def test_a_higher_score_goes_before_a_newer_memory(scratch: psycopg.Connection, holder: UUID) -> None:
+    for body in ("alpha beta", "alpha", "gamma"):
+        insert(scratch, holder, body)
+    assert [memory.body for memory in ranked(scratch, holder, "alpha beta")] == [
+        "alpha beta",
+        "alpha",
+        "gamma",
+    ]
+
+
+def test_same_answer_whenever_asked_and_however_inserted(scratch: psycopg.Connection) -> None:
+    memories = [
+        (uuid4(), f"{WORDS[n % 7]} {WORDS[n % 5]} {WORDS[n % 11]}", START + timedelta(n % 3))
+        for n in range(40)
+    ]
+    turn = " ".join(WORDS)
+    answers = []
+    for order in (memories, memories[::-1], sorted(memories)):
+        with undone(scratch) as actor:
+            for row, body, moment in order:
+                raw_insert(scratch, actor, body, id=row, language="english", inserted_at=moment)
+            answers += [rows(scratch, _IDS_AND_SCORES, actor, turn) for _ in range(7)]
+            scratch.execute("analyze memstore.memories")
+            answers.append(rows(scratch, _IDS_AND_SCORES, actor, turn))
+    assert len(answers[0]) == 40
+    assert all(answer == answers[0] for answer in answers)
+
+
+_IDS_AND_SCORES = "select (memory).id, score from memstore.rank_memories(%s, %s) r"
+
+
+# The candidates
+
+
+def test_candidates_are_the_live_memories_of_user_and_learned(
+    scratch: psycopg.Connection, holder: UUID
+) -> None:
+    insert(scratch, holder, "alpha user")
+    insert(scratch, holder, "alpha learned", bucket="learned")
+    insert(scratch, holder, "alpha system", **SYSTEM)
+    old = insert(scratch, holder, "alpha old")["id"]
+    supersede(scratch, holder, old, "alpha new")
+    raw_insert(
+        scratch, holder, "alpha orphan", language="english", superseded_at=datetime(2100, 1, 1, tzinfo=UTC)
+    )
+    assert sorted(found(scratch, holder, "alpha")) == ["alpha learned", "alpha new", "alpha user"]
+
+
+def test_system_is_no_candidate_where_system_recall_is_on(scratch: psycopg.Connection, holder: UUID) -> None:
+    insert(scratch, holder, "alpha", **{**SYSTEM, "admission": "admitted"})
+    scratch.execute("select memstore.configure(system_recall_enabled => true)")
+    assert ranked(scratch, holder, "alpha") == []
+
+
+def test_another_account_s_memories_are_no_candidates(scratch: psycopg.Connection) -> None:
+    accounts = {
+        UUID("00000000-0000-4000-8000-000000000001"): "Account",
+        UUID("00000000-0000-4000-8000-000000000002"): "account",
+        UUID("00000000-0000-4000-8000-000000000010"): "Account ",
+        UUID("00000000-0000-4000-9000-000000000001"): "Ａccount",
+    }
+    for row, ref in accounts.items():
+        scratch.execute("select memstore.create_user(%s, %s)", [row, ref])
+        insert(scratch, row, f"alpha of {ref}.")
+    for row, ref in accounts.items():
+        assert found(scratch, row, "alpha of account") == [f"alpha of {ref}."]
+
+
+# What is eligible
+
+
+def test_a_user_memory_is_always_eligible(scratch: psycopg.Connection, holder: UUID) -> None:
+    insert(scratch, holder, "I use pnpm, not npm.")
+    scratch.execute("select memstore.configure(lexical_floor => 1)")
+    assert ranked(scratch, holder, "install the deps") == [("I use pnpm, not npm.", 0, True)]
+
+
+def test_a_learned_memory_is_eligible_above_the_floor_only(scratch: psycopg.Connection, holder: UUID) -> None:
+    for body in ("alpha beta", "alpha gamma", "delta"):
+        insert(scratch, holder, body, bucket="learned")
+    best, middle, none = ranked(scratch, holder, "alpha beta")
+    assert (best.score, best.eligible, none.score, none.eligible) == (1, True, 0, False)
+    for floor, eligible in ((0, True), (middle.score - 1e-6, True), (middle.score, False), (1, False)):
+        scratch.execute("select memstore.configure(lexical_floor => %s)", [floor])
+        assert [m.eligible for m in ranked(scratch, holder, "alpha beta")] == [floor < 1, eligible, False]
+
+
+# The turn
+
+
+@pytest.mark.parametrize("turn", [None, "", " ", SPACES], ids=["NULL", "empty", "space", "all white space"])
+def test_a_blank_turn_ranks_nothing(scratch: psycopg.Connection, holder: UUID, turn: str | None) -> None:
+    insert(scratch, holder, "I use pnpm, not npm.")
+    assert ranked(scratch, holder, turn) == []
+
+
+def test_a_turn_of_stop_words_or_punctuation_scores_nothing(
+    scratch: psycopg.Connection, holder: UUID
+) -> None:
+    insert(scratch, holder, "It is what it was.")
+    insert(scratch, holder, "It is learned.", bucket="learned")
+    for turn in ("the and of", "?!", "\u200b", "\u0301\u0301", "\u202e", "\ufe0f"):
+        assert ranked(scratch, holder, turn) == [
+            ("It is learned.", 0, False),
+            ("It is what it was.", 0, True),
+        ]
+
+
+def test_each_corpus_word_finds_its_memory(scratch: psycopg.Connection, holder: UUID) -> None:
+    remember_corpus(scratch, holder)
+    for _, turn, body in CORPUS:
+        assert body in found(scratch, holder, turn), turn
+        assert ranked(scratch, holder, turn)[0].eligible
+
+
+@pytest.mark.parametrize(("capitals", "small"), CAPITALS)
+def test_capitals_are_found_by_small_letters(
+    scratch: psycopg.Connection, holder: UUID, capitals: str, small: str
+) -> None:
+    insert(scratch, holder, capitals)
+    assert found(scratch, holder, small) == [capitals]
+
+
+def test_punctuation_is_never_an_operator(scratch: psycopg.Connection, holder: UUID) -> None:
+    insert(scratch, holder, "alpha beta", bucket="learned")
+    insert(scratch, holder, "beta", bucket="learned")
+    insert(scratch, holder, "gamma", bucket="learned")
+    expected = ranked(scratch, holder, "alpha beta")
+    for sign in [*string.punctuation, *["<->", ":*", "&&", "||", "!!", "''", "'", "$$", "--", "/*", "*/"]]:
+        for turn in (f"{sign}alpha{sign}beta{sign}", f"alpha {sign} beta", f"{sign} {sign}alpha beta"):
+            assert ranked(scratch, holder, turn) == expected, turn
+        assert found(scratch, holder, sign) == [], sign
+    for turn in ("alpha & beta | !(", "alpha:* <-> beta:*b", "!alpha beta", "alpha or beta", "-alpha -beta"):
+        assert {"alpha beta", "beta"} == set(found(scratch, holder, turn)), turn
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        "rm -rf pnpm",
+        "C++ pnpm",
+        "it's pnpm",
+        'pnpm"',
+        "pnpm\\",
+        "'pnpm",
+        "''pnpm\\'",
+        "foo & pnpm | !(",
+        "pnpm:*",
+        "a <-> pnpm",
+        "pnpm:b*",
+        "\N{GRINNING FACE}pnpm\N{GRINNING FACE}",
+        "\N{WOMAN}\u200d\N{PERSONAL COMPUTER}\N{VARIATION SELECTOR-16} pnpm",
+        "\u0301 pnpm \u0301\u0323",
+        "\u202epnpm\u202c שלום",
+        "مرحبا pnpm",
+        "上海pnpm上海",
+        "ｐｎｐｍ",
+        "PN\u00adPM",
+        "p\u200bnpm pnpm",
+        "\ufeffpnpm",
+        "\u0001pnpm\u001f",
+        "\ue000 pnpm \U0010ffff",
+        "pnpm" + "\u0300" * 300,
+        "pnpm " + "x" * 100_000,
+        "pnpm " + "漢" * 100_000,
+        "pnpm " + "\N{GRINNING FACE}" * 100_000,
+        "pnpm " + "'" * 100_000,
+    ],
+    ids=lambda turn: ascii(turn[:24])[1:-1],
+)
+def test_no_turn_fails_and_stored_words_are_found(
+    scratch: psycopg.Connection, holder: UUID, turn: str
+) -> None:
+    insert(scratch, holder, "I use pnpm.", bucket="learned")
+    assert found(scratch, holder, turn) == ["I use pnpm."]
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    turn=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=80),
+    language=st.sampled_from(["simple", *LANGUAGES, "arabic", "hindi", "turkish", "yiddish", "tamil"]),
+)
+def test_any_text_is_found_by_itself(scratch: psycopg.Connection, turn: str, language: str) -> None:
+    with undone(scratch) as actor:
+        insert(scratch, actor, f"zebra {turn}", language=language)
+        insert(scratch, actor, "quagga", language=language)
+        best = ranked(scratch, actor, f"{turn} zebra")[0]
+        assert best.body == call(scratch, "list_memories", actor=actor)[1]["body"]
+        assert best.score == 1
+
+
+def test_only_the_first_512_characters_count(scratch: psycopg.Connection, holder: UUID) -> None:
+    insert(scratch, holder, "pnpm")
+    for filler in ("-", "\N{EM DASH}", "\N{GRINNING FACE}"):
+        assert found(scratch, holder, filler * 508 + "pnpm") == ["pnpm"]
+        assert found(scratch, holder, filler * 509 + "pnpm") == []
+    assert found(scratch, holder, " " * 512 + "pnpm") == []
+
+
+def test_only_the_first_64_distinct_words_count(scratch: psycopg.Connection, holder: UUID) -> None:
+    insert(scratch, holder, "pnpm", language="simple")
+    others = [f"z{number}" for number in range(64)]
+    assert found(scratch, holder, " ".join([*others[:63], *others[:63], "pnpm", "a0"])) == ["pnpm"]
+    assert found(scratch, holder, " ".join([*others, "pnpm"])) == []
+    assert found(scratch, holder, " ".join(["pnpm", *others])) == ["pnpm"]
+    # Words beyond count neither for the score nor against it.
+    assert scores(scratch, holder, " ".join(["pnpm", *others])) == scores(
+        scratch, holder, " ".join(["pnpm", *others[:63]])
+    )
+
+
+# The function
+
+
+def test_signature(scratch: psycopg.Connection) -> None:
+    arguments, result, volatility, definer = rows(
+        scratch,
+        "select pg_get_function_arguments(oid), pg_get_function_result(oid), provolatile, prosecdef"
+        " from pg_proc where pronamespace = 'memstore'::regnamespace and proname = 'rank_memories'",
+    )[0]
+    assert arguments == (
+        "actor uuid, query text, embedding real[] DEFAULT NULL::real[],"
+        " embedding_model text DEFAULT NULL::text"
+    )
+    assert result == (
+        "TABLE(memory memstore.memory, score double precision, lexical_score double precision,"
+        " semantic_score double precision, eligible boolean)"
+    )
+    assert (volatility, definer) == ("s", True)
+
+
+def test_ranked_memory_is_what_get_memory_gives(scratch: psycopg.Connection, holder: UUID) -> None:
+    insert(scratch, holder, "alpha", bucket="learned", source_ref="job-1", language="german")
+    assert value(
+        scratch,
+        "select r.memory = memstore.get_memory(%s, (r.memory).id) from memstore.rank_memories(%s, 'alpha') r",
+        holder,
+        holder,
+    )
+
+
+def test_an_unknown_or_erased_account_is_refused(db: psycopg.Connection, account: UUID) -> None:
+    db.execute("update memstore.users set external_ref = null, erased_at = now() where id = %s", [account])
+    for actor in (None, uuid4(), account):
+        for turn in ("alpha", "", None):
+            with refused("actor_unknown", "actor"):
+                call(db, "rank_memories", actor=actor, query=turn)
+
+
+def test_ranking_works_where_nothing_can_be_written(db: psycopg.Connection, account: UUID) -> None:
+    insert(db, account, "alpha")
+    with db.transaction():
+        db.execute("set transaction read only")
+        assert found(db, account, "alpha") == ["alpha"]
+
+
+# The database
+
+
+@pytest.fixture(params=["C", "C.UTF-8"])
+def other(
+    db: psycopg.Connection, db_url: str, request: pytest.FixtureRequest
+) -> Iterator[psycopg.Connection]:
+    """A connection to a database whose LC_CTYPE is the C library's of this name."""
+    name = f"{db.info.dbname}_ctype"
+    try:
+        db.execute(
+            f"create database {name} template template0 encoding 'UTF8' locale_provider libc"
+            f" lc_collate '{request.param}' lc_ctype '{request.param}'".encode()
+        )
+    except (psycopg.errors.WrongObjectType, psycopg.errors.InvalidParameterValue):
+        pytest.skip(f"this server has no locale {request.param}")
+    try:
+        url = make_conninfo(db_url, dbname=name)
+        schema.migrate(url)
+        with psycopg.connect(url) as connection:
+            yield connection
+    finally:
+        db.execute(f"drop database {name} with (force)".encode())
+
+
+@pytest.mark.long
+def test_same_answers_under_any_ctype(db: psycopg.Connection, other: psycopg.Connection) -> None:
+    turns = [turn for _, turn, _ in CORPUS]
+    turns += [*map(str.upper, turns), *(body for _, _, body in CORPUS)]
+    answers = []
+    for connection in (db, other):
+        with undone(connection) as actor:
+            remember_corpus(connection, actor)
+            answers.append(
+                [[m[:2] for m in ranked(connection, actor, turn) if m.score > 0] for turn in turns]
+            )
+    assert all(answers[0][: len(CORPUS)])
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.long
+def test_same_words_under_any_ctype(db: psycopg.Connection, other: psycopg.Connection) -> None:
+    texts = [*(body for _, _, body in CORPUS), *(capitals for capitals, _ in CAPITALS)]
+    for text in texts:
+        for language in ("simple", "english", "german", "greek", "russian", "turkish"):
+            assert lexemes(db, language, text) == lexemes(other, language, text)
+            assert lexemes(db, language, text.upper()) == lexemes(other, language, text.upper())
