@@ -146,7 +146,7 @@ $f$,
 end
 $$;
 
-comment on function memstore.lexemes(text, text) is 'The distinct words of a text, folded and stemmed for a language, in the order of their first place.';
+comment on function memstore.lexemes(text, text) is 'The distinct lexemes of a text, folded and stemmed for a language, in the order of their first occurrence.';
 
 create or replace function memstore.trim_text(content text)
 returns text

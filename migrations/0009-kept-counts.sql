@@ -1,6 +1,6 @@
 -- What: an account keeps the counts that recall reads (users.candidates); the rules that cost a write most are functions,
--- which PostgreSQL prepares once a session instead of once a statement; ASCII texts get their words from the server's
--- parser, through text search configurations of our own. What is refused and which words a text has stay as they were.
+-- which PostgreSQL prepares once a session instead of once a statement; ASCII texts get their lexemes from the server's
+-- parser, through text search configurations of our own. What is refused and which lexemes a text has stay as they were.
 -- Why: recall counted an account's memories in each turn, and one row cost ten times what it costs in a bare table.
 -- Locks: users and memories, against reads and writes, while memories is read twice: to count, and to check the rules.
 -- Clients: earlier ones keep working.
@@ -178,7 +178,7 @@ $$;
 revoke all on function memstore.count_live_memories() from public;
 
 -- What the rules call. A rule is read and planned for each statement that writes a row, a function once a session. They
--- run under the search path of whoever writes, so they name their operators.
+-- run under the search path of the writing session, so they name their operators.
 create or replace function memstore.trim_text(content text)
 returns text
 language plpgsql
@@ -299,7 +299,7 @@ begin
     into v_rules, v_comments
     from (
       values
-        -- The triggers that count run under another search path than whoever writes; a function that both call would be
+        -- The triggers that count run under another search path than the writing session; a function that both call would be
         -- planned again each time.
         (
           'users_language_shape',
@@ -349,7 +349,7 @@ begin
 end
 $$;
 
--- The words of an ASCII text, by the server's parser: each kind of token that it makes of letters and digits goes through
+-- The lexemes of an ASCII text, by the server's parser: each kind of token that it makes of letters and digits goes through
 -- the language's one dictionary.
 do $$
 declare
@@ -372,8 +372,8 @@ begin
 end
 $$;
 
--- lexemes() stays, for turns, whose words have an order. What search_vector calls is another function from here on,
--- with the same words.
+-- lexemes() stays, for queries, whose lexemes have an order. What search_vector calls is another function from here on,
+-- with the same lexemes.
 do $$
 declare
   v_lexemes text := (
@@ -421,8 +421,8 @@ begin
 end
 $$;
 
-comment on function memstore.lexemes(text, text) is 'The distinct words of a text, folded and stemmed for a language, in the order of their first place.';
-comment on function memstore.lexeme_set(text, text) is 'The distinct words of a text, folded and stemmed for a language, in no order: what search_vector has.';
+comment on function memstore.lexemes(text, text) is 'The distinct lexemes of a text, folded and stemmed for a language, in the order of their first occurrence.';
+comment on function memstore.lexeme_set(text, text) is 'The distinct lexemes of a text, folded and stemmed for a language, in no order: what search_vector has.';
 
 revoke all on function
   memstore.lexemes(text, text),

@@ -1,5 +1,5 @@
 -- What: the signs of the admitted claims' embeddings, one bit a number, in a narrow table of their own.
--- Why: hybrid recall compared the turn's embedding with every admitted claim's; now it reads their signs, and compares
+-- Why: hybrid recall compared the query's embedding with every admitted claim's; now it reads their signs, and compares
 -- the nearest exactly.
 -- Locks: nothing that exists. The code layer fills the table when it loads, so that no write between the two is missed:
 -- see sql/fill.sql. Clients: earlier ones keep working.

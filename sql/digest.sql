@@ -12,8 +12,8 @@ begin
   "0006-admitted-claims": "8bd9e97487f15f786efb949bfaf6f296d69ed4336e483fd4a9a3bad33277ffd3",
   "0007-cheaper-writes": "9fb1a4d3c7b6db31d78537e7718bb0d0a8d1ef2af48bf1e47648a5a591a2bf25",
   "0008-challenge-effect": "bf3705256e1a27aec2cef5ec525a0aeb16464f92aea871673b4c3e7746d3c0f3",
-  "0009-kept-counts": "7a699538f3a42c74e67f96bd8808ddefd5a00fcd25d677e2842cc1245bc015a4",
-  "0010-claim-signs": "a048de6c8698b102895b33a460cef63b6e78edb6011db09057502a744f21ef58"
+  "0009-kept-counts": "f03f5adb672f97b0b7f4db2e37c10ccd4289f6c0a72f824e6e7770a39a2d133a",
+  "0010-claim-signs": "cb78d0c2b0ef19e937d55a86fa88988bf17de6dacb05452883ba0d9b4dfdbc34"
 }'
 );
 end

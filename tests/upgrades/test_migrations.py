@@ -164,4 +164,6 @@ class TestRollback:
                 apply_up_to(reference, before)
                 with psycopg.connect(reference, autocommit=True) as connection:
                     connection.execute("select memstore.drop_code()")
-                assert dump(database) == dump(reference)
+                assert dump(database).splitlines() == dump(reference).splitlines(), (
+                    f"after the rollback of {name}"
+                )
