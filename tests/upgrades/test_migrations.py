@@ -155,7 +155,7 @@ class TestRollback:
                 assert broken(database) == []
 
     def test_each_step_leaves_what_was_before(self, server: Server, database: str) -> None:
-        """No rest of a migration stays behind: the dump is that of the migrations before it, without any code."""
+        """No rest of a migration stays: the dump is that of the migrations before it, without code."""
         schema.migrate(database)
         fill(database)
         for name, before in zip(reversed(MIGRATIONS), reversed(MIGRATIONS[:-1]), strict=False):
