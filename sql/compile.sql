@@ -5,6 +5,6 @@ begin
   from (select distinct r.table_name from memstore.rules r) t;
   perform memstore.compile_columns();
   perform memstore.compile_embedding_is_usable();
-  perform memstore.compile_similarities();
+  perform memstore.compile_scores();
 end
 $$;

@@ -52,8 +52,6 @@ Errors
 declare
   v_settings memstore.settings;
   v_hybrid boolean := memstore.embedding_is_usable(embedding, embedding_model);
-  -- Once, not for each row: it may be long.
-  v_model text := memstore.trim_text(rank_claims.embedding_model);
 begin
   perform memstore.require_actor(rank_claims.actor);
   select s.*
@@ -83,13 +81,13 @@ begin
     left join memstore.claim_words w on w.language = t.language and w.lexeme = l.lexeme
   ),
   considered as materialized (
-    select distinct on (c.memory_id) c.memory_id, c.language, c.search_vector
+    select distinct on (c.memory_id) c.memory_id, c.user_id, c.inserted_at, c.language, c.search_vector
     from (
-      select m.memory_id, m.language, m.search_vector
+      select m.*
       from words w
       -- OFFSET keeps the words with the index on them; as a join they become a scan of all claims.
       cross join lateral (
-        select a.memory_id, a.language, a.search_vector
+        select a.*
         from memstore.admitted_claims a
         where a.search_vector @@ w.term
         and a.language = w.language
@@ -98,12 +96,12 @@ begin
       where w.df between 1 and w.room
       union all
       -- Few of a language's claims have the word: the newest of those.
-      select m.memory_id, m.language, m.search_vector
+      select m.*
       from words w
       cross join lateral (
-        select i.memory_id, i.language, i.search_vector
+        select i.*
         from (
-          select a.memory_id, a.language, a.search_vector, a.inserted_at
+          select a.*
           from memstore.admitted_claims a
           where a.search_vector @@ w.term
           and a.language = w.language
@@ -117,10 +115,10 @@ begin
       and w.df::double precision * w.df < w.room::double precision * w.n
       union all
       -- Many have it: walking down from the newest finds them sooner. IS TRUE keeps the words' index out of it.
-      select m.memory_id, m.language, m.search_vector
+      select m.*
       from words w
       cross join lateral (
-        select a.memory_id, a.language, a.search_vector
+        select a.*
         from memstore.admitted_claims a
         where a.language = w.language
         and (a.search_vector @@ w.term) is true
@@ -134,7 +132,7 @@ begin
     order by c.memory_id
   ),
   lexical as (
-    select c.memory_id as id, sum(w.weight) / min(t.weight) as score
+    select c.memory_id, c.user_id, c.inserted_at, sum(w.weight) / min(t.weight) as score
     from considered c
     join words w on w.language = c.language and c.search_vector @@ w.term
     join (
@@ -142,44 +140,35 @@ begin
       from words w
       group by w.language
     ) t on t.language = c.language
-    group by c.memory_id
+    group by c.memory_id, c.user_id, c.inserted_at
   ),
   semantic as materialized (
-    select s.id, case when s.similarity < 0 then 0 else s.similarity end as score
-    from memstore.similarities(
-      case
-        when v_hybrid then array(
-          select m.id
-          from memstore.admitted_claims a
-          join memstore.memories m on m.id = a.memory_id
-          where m.embedding_model = v_model
-        )
-      end,
-      embedding,
-      v_model
-    ) s
+    select s.memory_id, s.user_id, s.inserted_at, case when s.similarity < 0 then 0 else s.similarity end as score
+    from memstore.claim_similarities(embedding, embedding_model) s
+    where v_hybrid
   ),
   scores as (
     select
-      coalesce(l.id, s.id) as id,
+      coalesce(l.memory_id, s.memory_id) as id,
+      coalesce(l.user_id, s.user_id) as user_id,
+      coalesce(l.inserted_at, s.inserted_at) as inserted_at,
       memstore.fuse(coalesce(l.score, 0), s.score, v_hybrid) as score,
       round(1e6 * coalesce(l.score, 0)) / 1e6 as lexical_score,
       round(1e6 * s.score) / 1e6 as semantic_score
     from lexical l
-    full join semantic s on s.id = l.id
+    full join semantic s on s.memory_id = l.memory_id
   ),
   ranked as (
     select
-      a.memory_id as id,
-      a.user_id,
+      s.id,
+      s.user_id,
       s.score,
       s.lexical_score,
       s.semantic_score,
-      row_number() over (order by s.score desc, a.inserted_at desc, a.memory_id) as position,
-      row_number() over (partition by a.user_id order by s.score desc, a.inserted_at desc, a.memory_id) as round,
+      row_number() over (order by s.score desc, s.inserted_at desc, s.id) as position,
+      row_number() over (partition by s.user_id order by s.score desc, s.inserted_at desc, s.id) as round,
       least(count(*) over (), v_settings.maximum_system_pool) as slots
     from scores s
-    join memstore.admitted_claims a on a.memory_id = s.id
     where s.lexical_score > v_settings.lexical_floor
     or s.semantic_score > v_settings.semantic_floor
   ),
@@ -190,9 +179,15 @@ begin
     order by r.round, best
     limit (select max(r.slots) from ranked r)
   )
-  select memstore.to_memory(m), p.score, p.lexical_score, p.semantic_score, true
+  select r.memory, p.score, p.lexical_score, p.semantic_score, true
   from pool p
-  join memstore.memories m on m.id = p.id
+  -- OFFSET makes each row one look-up by its key.
+  cross join lateral (
+    select memstore.to_memory(m) as memory
+    from memstore.memories m
+    where m.id = p.id
+    offset 0
+  ) r
   order by p.round, p.best;
 end
 $$;

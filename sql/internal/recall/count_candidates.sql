@@ -9,16 +9,27 @@ create or replace function memstore.count_candidates(
 language plpgsql
 stable
 security invoker
+-- As in score_memories: the rows come from memories_live_idx.
+set enable_sort = off
+set jit = off
 as $$
 begin
-  select array_agg(l.language), array_agg(l.n), coalesce(sum(l.of_user), 0)::bigint
+  select
+    array_agg(l.language),
+    array_agg(l.n),
+    coalesce(sum(l.of_user), 0)::bigint
   into languages, counts, of_user
   from (
     select m.language, count(*) as n, count(*) filter (where m.bucket = 'user') as of_user
-    from memstore.memories m
-    where m.user_id = count_candidates.actor
-    and m.superseded_at is null
-    and m.bucket in ('user', 'learned')
+    from (
+      select m.language, m.bucket
+      from memstore.memories m
+      where m.user_id = count_candidates.actor
+      and m.superseded_at is null
+      and m.bucket in ('user', 'learned')
+      order by m.inserted_at desc, m.id desc
+      offset 0
+    ) m
     group by m.language
   ) l;
 end
