@@ -8,6 +8,7 @@ set plan_cache_mode = force_custom_plan
 -- One text for one memory, whatever the session says; a real has all its digits.
 set timezone = 'UTC'
 set extra_float_digits = 1
+set jit = off
 as $$
 /*
 export_memories: all that an account owns, as import_memories takes it.
