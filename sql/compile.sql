@@ -6,7 +6,7 @@ begin
   from (select distinct r.table_name from memstore.rules r) t;
   perform memstore.compile_columns();
   perform memstore.compile_embedding_is_usable();
-  perform memstore.compile_similarities();
+  perform memstore.compile_scores();
   perform memstore.compile_comments();
 end
 $$;

@@ -2,11 +2,13 @@
 -- replacements, so that nothing depends on them any more.
 drop trigger if exists open_challenges_once on memstore.open_challenges;
 drop function if exists
+  memstore.compile_similarities(),
   memstore.corrected(memstore.memories),
   memstore.insert_row(memstore.memories, uuid),
   memstore.lock_user(uuid),
   memstore.lock_user(uuid, text),
   memstore.lock_writer(uuid),
+  memstore.match_memories(uuid, text, text[], bigint[]),
   memstore.new_memory(
     memstore.users, text, text, text, real[], text, text, text, text, date, text, jsonb, text, uuid
   ),
@@ -15,6 +17,7 @@ drop function if exists
   memstore.note_records(),
   memstore.note_retired_claims(),
   memstore.project_retired_claims(),
+  memstore.score_memories(uuid, text, real[], text, text[], bigint[]),
   memstore.skip_known_challenge(),
   memstore.write_memories(memstore.memories[], boolean),
   memstore.write_memory(memstore.memories, uuid, boolean),

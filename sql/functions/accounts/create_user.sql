@@ -8,6 +8,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 /*
 create_user: creates an account, or returns the one that has this external_ref.

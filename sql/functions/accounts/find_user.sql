@@ -4,6 +4,7 @@ language sql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 /*
 find_user: finds the account that has an application's own id.

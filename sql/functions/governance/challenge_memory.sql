@@ -9,6 +9,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 /*
 challenge_memory: challenges a claim as wrong.

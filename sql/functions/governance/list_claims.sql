@@ -10,6 +10,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
+set jit = off
 as $$
 /*
 list_claims: lists the live claims with their statuses, oldest first, as a steward's queue.

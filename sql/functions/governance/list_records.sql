@@ -4,6 +4,7 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 /*
 list_records: lists the records about a claim, oldest first.

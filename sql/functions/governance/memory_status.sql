@@ -4,6 +4,7 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 /*
 memory_status: returns the status of a claim, which its records decide.

@@ -11,6 +11,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 /*
 promote_memory: moves a claim to a reviewed position of a knowledge base.

@@ -5,6 +5,7 @@ volatile
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set jit = off
 as $$
 /*
 delete_memory: deletes a memory.

@@ -8,6 +8,7 @@ set plan_cache_mode = force_custom_plan
 -- The text must not depend on the session's settings, and must have all digits of a real.
 set timezone = 'UTC'
 set extra_float_digits = 1
+set jit = off
 as $$
 /*
 export_memories: exports all memories of an account, as import_memories takes them.

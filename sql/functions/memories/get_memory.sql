@@ -4,6 +4,7 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 /*
 get_memory: returns one memory by its id.

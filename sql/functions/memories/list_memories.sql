@@ -11,6 +11,7 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_custom_plan
+set jit = off
 as $$
 /*
 list_memories: lists the account's memories, newest first.

@@ -8,6 +8,7 @@ set search_path = pg_catalog, pg_temp
 set quote_all_identifiers = off
 set datestyle = 'ISO'
 set timezone = 'UTC'
+set jit = off
 as $$
 /*
 list_rules: lists the rules of a memory, as the database holds them.

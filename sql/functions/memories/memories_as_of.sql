@@ -4,6 +4,7 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 /*
 memories_as_of: lists the memories that were live at a past moment.

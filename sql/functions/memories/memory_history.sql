@@ -6,6 +6,7 @@ security definer
 set search_path = pg_catalog, pg_temp
 set enable_hashjoin = off
 set enable_mergejoin = off
+set jit = off
 as $$
 /*
 memory_history: lists the whole chain of a memory, oldest first.

@@ -4,6 +4,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 /*
 set_embedding: gives a memory an embedding, or takes it away.

@@ -19,6 +19,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 /*
 supersede_memory: corrects a memory by writing its replacement.

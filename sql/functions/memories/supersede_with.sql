@@ -4,6 +4,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 /*
 supersede_with: replaces a memory by another one that is already there.

@@ -14,6 +14,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 /*
 configure: changes the store's settings and returns them.

@@ -8,6 +8,7 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 /*
 memories_to_embed: lists the live memories that have no embedding of a model.

@@ -4,6 +4,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 as $$
 /*
 set_maximum_live_memories: sets the ceiling of one account.

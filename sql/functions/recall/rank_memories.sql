@@ -48,14 +48,17 @@ Returns
 Errors
   actor_unknown
 */
+declare
+  v_counts record;
 begin
   perform memstore.require_actor(rank_memories.actor);
   if coalesce(memstore.trim_text(rank_memories.query), '') = '' then
     return;
   end if;
 
+  v_counts := memstore.count_candidates(rank_memories.actor);
   return query
-  select memstore.to_memory(m), s.score, s.lexical_score, s.semantic_score, s.eligible
+  select r.memory, s.score, s.lexical_score, s.semantic_score, s.eligible
   from memstore.score_memories(
     actor,
     query,
@@ -63,9 +66,18 @@ begin
       when memstore.embedding_is_usable(rank_memories.embedding, rank_memories.embedding_model)
       then rank_memories.embedding
     end,
-    rank_memories.embedding_model
+    rank_memories.embedding_model,
+    v_counts.languages,
+    v_counts.counts,
+    true
   ) s
-  join memstore.memories m on m.id = s.id
+  -- OFFSET makes each row one look-up by its key.
+  cross join lateral (
+    select memstore.to_memory(m) as memory
+    from memstore.memories m
+    where m.id = s.id
+    offset 0
+  ) r
   order by s.score desc, s.inserted_at desc, s.id;
 end
 $$;

@@ -55,8 +55,9 @@ declare
   v_bounds memstore.settings;
   v_best record;
   v_memory memstore.memory;
+  v_attached memstore.memory[] := '{}'::memstore.memory[];
   v_left integer;
-  v_lines text[] := '{}'::text[];
+  v_lines text[];
   v_authors uuid[] := '{}'::uuid[];
 begin
   perform memstore.require_actor(actor);
@@ -76,24 +77,29 @@ begin
   backend := v_best.backend;
   unembedded := v_best.unembedded;
 
-  memories := '[]';
   v_left := v_bounds.maximum_attached_characters;
-  for v_memory in
-    select (memstore.to_memory(m)).*
+  foreach v_memory in array array(
+    select r.memory
     from unnest(v_best.ids) with ordinality b (id, position)
-    join memstore.memories m on m.id = b.id
+    -- OFFSET makes each row one look-up by its key.
+    cross join lateral (
+      select memstore.to_memory(m) as memory
+      from memstore.memories m
+      where m.id = b.id
+      offset 0
+    ) r
     order by b.position
-  loop
+  ) loop
     continue when char_length(v_memory.body) > v_left;
     v_left := v_left - char_length(v_memory.body);
-    memories := memories || to_jsonb(v_memory);
-    v_lines := v_lines || memstore.note_line(
-      v_memory.bucket || ', ' || memstore.age_text(v_memory.inserted_at),
-      v_memory.body
-    );
+    v_attached := v_attached || v_memory;
   end loop;
-
-  dropped := v_best.eligible - cardinality(v_lines);
+  memories := to_json(v_attached)::jsonb;
+  v_lines := array(
+    select memstore.note_line(a.bucket || ', ' || memstore.age_text(a.inserted_at), a.body)
+    from unnest(v_attached) a
+  );
+  dropped := v_best.eligible - cardinality(v_attached);
 
   if v_bounds.system_recall_enabled then
     for v_memory in

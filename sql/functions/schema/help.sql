@@ -4,6 +4,7 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set jit = off
 -- A page must not depend on the session's settings.
 set quote_all_identifiers = off
 as $$

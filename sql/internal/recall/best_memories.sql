@@ -1,6 +1,6 @@
--- The memories of the account that fit a turn best.
+-- The memories of the account that fit a query best.
 -- Returns: ids, the best eligible ones, as many as maximum; how many are eligible; how many have no embedding that
--- compares with the turn's, if it has one; and the backend: none, lexical or hybrid.
+-- compares with the query's, if it has one; and the backend: none, lexical or hybrid.
 create or replace function memstore.best_memories(
   actor uuid,
   query text,
@@ -15,12 +15,14 @@ create or replace function memstore.best_memories(
 language plpgsql
 stable
 security invoker
+-- As in score_memories: the newest memories come from memories_live_idx.
+set enable_sort = off
+set jit = off
 as $$
 declare
   v_hybrid boolean := memstore.embedding_is_usable(embedding, embedding_model);
   v_indexed boolean;
   v_counts record;
-  v_scored uuid[];
 begin
   if coalesce(memstore.trim_text(query), '') = '' then
     ids := '{}';
@@ -30,41 +32,63 @@ begin
     return;
   end if;
   backend := case when v_hybrid then 'hybrid' else 'lexical' end;
-
-  v_indexed := not v_hybrid and memstore.words_are_indexed(actor);
-  if not v_indexed then
-    select
-      coalesce((array_agg(s.id order by s.score desc, s.inserted_at desc, s.id) filter (where s.eligible))[:maximum], '{}'),
-      (count(*) filter (where s.eligible))::integer,
-      case when v_hybrid then (count(*) - count(s.semantic_score))::integer else 0 end
-    into ids, eligible, unembedded
-    from memstore.score_memories(actor, query, case when v_hybrid then embedding end, embedding_model) s;
-    return;
-  end if;
-
   v_counts := memstore.count_candidates(actor);
-  select
-    coalesce((array_agg(s.id order by s.score desc, s.inserted_at desc, s.id) filter (where s.eligible and s.score > 0))[:maximum], '{}'),
-    coalesce(array_agg(s.id) filter (where s.score > 0), '{}'),
-    (v_counts.of_user + count(*) filter (where s.eligible and s.bucket = 'learned'))::integer,
-    0
-  into ids, v_scored, eligible, unembedded
-  from memstore.score_memories(actor, query, null, null, v_counts.languages, v_counts.counts) s;
+  v_indexed := not v_hybrid
+    and memstore.words_are_indexed(actor)
+    and memstore.words_are_rare(actor, query, v_counts.languages, v_counts.counts);
 
+  with scored as materialized (
+    select s.*
+    from memstore.score_memories(
+      actor, query, case when v_hybrid then embedding end, embedding_model, v_counts.languages, v_counts.counts, false
+    ) s
+    where not v_indexed
+    union all
+    select s.*
+    from memstore.score_indexed_memories(actor, query, v_counts.languages, v_counts.counts) s
+    where v_indexed
+  ),
+  best as materialized (
+    select s.id, s.inserted_at, s.score
+    from scored s
+    where s.eligible
+    and (s.score > 0 or s.bucket = 'learned')
+    order by s.score desc, s.inserted_at desc, s.id
+    limit maximum
+  ),
   -- What the account asked to have remembered needs no score: the newest fill the room that is left.
-  if cardinality(ids) < maximum then
-    ids := ids || array(
-      select m.id
-      from memstore.memories m
-      where m.user_id = best_memories.actor
-      and m.superseded_at is null
-      and m.bucket = 'user'
-      and m.id <> all (v_scored)
-      order by m.inserted_at desc, m.id
-      limit maximum - cardinality(ids)
-    );
-  end if;
+  newest as (
+    select m.id, m.inserted_at, 0::double precision as score
+    from memstore.memories m
+    where m.user_id = actor
+    and m.superseded_at is null
+    and m.bucket = 'user'
+    and m.id not in (select b.id from best b)
+    order by m.inserted_at desc, m.id
+    limit maximum - (select count(*) from best b where b.score > 0)
+  )
+  select
+    array(
+      select r.id
+      from (
+        select b.id, b.inserted_at, b.score
+        from best b
+        union all
+        select n.id, n.inserted_at, n.score
+        from newest n
+      ) r
+      order by r.score desc, r.inserted_at desc, r.id
+      limit maximum
+    ),
+    (v_counts.of_user + count(*) filter (where s.eligible and s.bucket = 'learned'))::integer,
+    case
+      when v_hybrid
+      then ((select coalesce(sum(c.n), 0) from unnest(v_counts.counts) c (n)) - count(s.semantic_score))::integer
+      else 0
+    end
+  into ids, eligible, unembedded
+  from scored s;
 end
 $$;
 
-comment on function memstore.best_memories(uuid, text, real[], text, integer) is 'The memories of the account that fit a turn best.';
+comment on function memstore.best_memories(uuid, text, real[], text, integer) is 'The memories of the account that fit a query best.';

@@ -9,6 +9,9 @@ create or replace function memstore.count_candidates(
 language plpgsql
 stable
 security invoker
+-- As in score_memories: the rows come from memories_live_idx.
+set enable_sort = off
+set jit = off
 as $$
 begin
   select

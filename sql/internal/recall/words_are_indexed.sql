@@ -1,5 +1,5 @@
--- Whether the words of an account's memories are read from the operator's indexes (options/large_accounts.sql): where
--- they exist and the account is large enough for them to be the faster way.
+-- Whether the words of an account's memories can be read from the operator's indexes (options/large_accounts.sql): they
+-- exist, and the account is large enough to gain by them.
 create or replace function memstore.words_are_indexed(actor uuid)
 returns boolean
 language plpgsql
@@ -13,7 +13,10 @@ begin
   return 2 = (
     select count(*)
     from pg_index i
-    where i.indexrelid in (to_regclass('memstore.memories_words_idx'), to_regclass('memstore.memories_sources_idx'))
+    where i.indexrelid in (
+      to_regclass('memstore.memories_account_words_idx'),
+      to_regclass('memstore.memories_account_sources_idx')
+    )
     and i.indisvalid
   );
 end

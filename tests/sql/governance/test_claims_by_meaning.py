@@ -177,7 +177,7 @@ def test_the_nearest_by_signs_are_compared_in_full(world: World, seed: int, pgve
         if not rows(world.db, "select from pg_available_extensions where name = 'vector'"):
             pytest.skip("no pgvector")
         world.db.execute("create extension vector")
-        world.db.execute("select memstore.compile_similarities()")
+        world.db.execute("select memstore.compile_scores()")
     world.db.execute("select memstore.configure(maximum_system_pool => 2000, semantic_floor => 0.1)")
     chance = random.Random(seed)
     authors = [world.account(f"author-{n}") for n in range(700)]

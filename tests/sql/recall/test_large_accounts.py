@@ -15,22 +15,17 @@ from hypothesis import strategies as st
 from psycopg import sql
 
 from memstore import schema
-from tests.databases import skip_without
 from tests.sql.ranking import LANGUAGES, START, WORDS, Memory, Shares, exact_scores, lexemes
 from tests.sql.support import account_of, call_one, raw_insert, rows, value
 
 THRESHOLD = 5000
 """Live memories from which on an account's words are read from the indexes."""
 
-EXTENSION = "btree_gin"
-
-INDEXES = ("memories_words_idx", "memories_sources_idx")
+INDEXES = ("memories_account_words_idx", "memories_account_sources_idx")
 
 
 def install_option(db: psycopg.Connection) -> None:
     """What sql/options/large_accounts.sql does, statement by statement, as psql sends it."""
-    if not value(db, "select count(*) from pg_available_extensions where name = %s", EXTENSION):
-        skip_without(EXTENSION)
     text = (schema.sql_dir() / "options" / "large_accounts.sql").read_text()
     lines = [line for line in text.splitlines() if not line.startswith(("--", "\\"))]
     for statement in "\n".join(lines).split(";"):
@@ -47,9 +42,14 @@ def at_threshold(db: psycopg.Connection, threshold: int) -> None:
 
 @pytest.fixture
 def large(db: psycopg.Connection) -> psycopg.Connection:
-    """A store in which each account counts as large."""
+    """A store in which each account counts as large, and each word as rare."""
     install_option(db)
     at_threshold(db, 0)
+    db.execute(
+        "create or replace function memstore.words_are_rare("
+        "actor uuid, query text, languages text[], counts bigint[]) returns boolean"
+        " language sql stable return true"
+    )
     return db
 
 
@@ -81,15 +81,18 @@ def told(db: psycopg.Connection, actor: UUID, query: str, **bounds: object) -> T
 
 def scored(db: psycopg.Connection, actor: UUID, query: str, *, indexed: bool) -> dict[UUID, float]:
     """The scores above 0, read from the indexes or not."""
-    counts = "(memstore.count_candidates(%(actor)s))"
-    arguments = f", {counts}.languages, {counts}.counts" if indexed else ""
+    function = sql.SQL(
+        "score_indexed_memories(%(actor)s, %(query)s, c.languages, c.counts)"
+        if indexed
+        else "score_memories(%(actor)s, %(query)s, null, null, c.languages, c.counts, false)"
+    )
     found = db.execute(
-        sql.SQL("select id, score from memstore.match_memories(%(actor)s, %(query)s{})").format(
-            sql.SQL(arguments)
+        sql.SQL("select s.id, s.score from memstore.count_candidates(%(actor)s) c, memstore.{} s").format(
+            function
         ),
         {"actor": actor, "query": query},
     )
-    return {row: score for row, score in found if round(score, 6) > 0}
+    return {row: score for row, score in found if score > 0}
 
 
 BLANK_TURNS = ["", " \n", "the", "-!|", "zebra"]
@@ -220,6 +223,68 @@ def test_the_indexes_are_read_from_the_threshold_on(db: psycopg.Connection, acco
             assert told(db, account, "memory 77, the last one") == answer
     db.execute("delete from memstore.memories where body = 'the last one'")
     assert value(db, indexed, account) is False
+
+
+def scans(db: psycopg.Connection, actor: UUID, query: str) -> tuple[int, int]:
+    """How often a recall has read each of the two indexes."""
+    counts = (
+        "select pg_stat_get_xact_numscans(to_regclass('memstore.' || i.name)) from unnest(%s::text[])"
+        " with ordinality i (name, place) order by i.place"
+    )
+    with db.transaction():
+        before = rows(db, counts, list(INDEXES))
+        told(db, actor, query)
+        after = rows(db, counts, list(INDEXES))
+    words, sources = (now - then for (now,), (then,) in zip(after, before, strict=True))
+    return words, sources
+
+
+def test_common_words_are_read_without_the_indexes(db: psycopg.Connection, account: UUID) -> None:
+    """Where one in twenty memories has a word of the turn they are read, where one in nineteen has not."""
+    install_option(db)
+    db.execute("select memstore.set_maximum_live_memories(%s, 10000)", [account])
+    db.execute(
+        "insert into memstore.memories (user_id, body, language, source_ref)"
+        " select %s, 'x' || case when n %% 20 = 0 then ' rare' else '' end"
+        " || case when n %% 19 = 0 then ' common' else '' end,"
+        " case when n %% 2 = 0 then 'german' else 'english' end, 'source ' || n / 8"
+        " from generate_series(1, %s) n",
+        [account, THRESHOLD],
+    )
+    turns = ("rare", "common", "rare and common", "nothing")
+    assert [scans(db, account, turn)[1] > 0 for turn in turns] == [True, False, False, False]
+    answers = [told(db, account, turn) for turn in turns]
+    with unindexed(db):
+        assert answers == [told(db, account, turn) for turn in turns]
+
+
+def test_statistics_lead_to_no_other_index(db: psycopg.Connection, account: UUID) -> None:
+    """Of a store whose other accounts have one memory each: before it was analyzed, and since."""
+    install_option(db)
+    db.execute("select memstore.set_maximum_live_memories(%s, 10000)", [account])
+    db.execute(
+        "insert into memstore.users (id) select gen_random_uuid() from generate_series(1, %s)", [THRESHOLD]
+    )
+    db.execute("insert into memstore.memories (user_id, body) select id, 'other' from memstore.users")
+    db.execute("vacuum analyze")
+    db.execute(
+        "insert into memstore.memories (user_id, body, source_ref)"
+        " select %s, 'note ' || n, 'source ' || n / 8 from generate_series(1, %s) n",
+        [account, THRESHOLD],
+    )
+    for statement in ("select", "vacuum analyze"):
+        db.execute(statement)
+        # Once to see that the words are rare, and once to read the memories that have them.
+        assert scans(db, account, "77") == (2, 1)
+
+
+def test_indexes_of_earlier_versions_go(db: psycopg.Connection) -> None:
+    for index in ("memories_words_idx", "memories_sources_idx"):
+        db.execute(f"create index {index} on memstore.memories (user_id)".encode())
+    install_option(db)
+    assert not value(
+        db, "select count(*) from pg_class where relname in ('memories_words_idx', 'memories_sources_idx')"
+    )
 
 
 def test_the_option_can_be_repeated(large: psycopg.Connection) -> None:

@@ -1,0 +1,31 @@
+-- Whether the operator's indexes, where they are (words_are_indexed), are the faster way for this query: at most one in
+-- twenty of the account's memories has a word of it. Beyond that, reading each memory is.
+--   languages, counts: of count_candidates()
+create or replace function memstore.words_are_rare(actor uuid, query text, languages text[], counts bigint[])
+returns boolean
+language plpgsql
+stable
+security invoker
+as $$
+declare
+  v_most bigint := (select sum(c.n) from unnest(counts) c (n))::bigint / 20;
+begin
+  return v_most >= (
+    select count(*)
+    from (
+      select memstore.any_lexeme((memstore.lexemes(l.language, left(query, 512)))[:64]) as any_word
+      from unnest(languages) l (language)
+      offset 0
+    ) t
+    cross join lateral (
+      select m.id
+      from memstore.memories m
+      where case when m.superseded_at is null and m.bucket in ('user', 'learned') then array[m.user_id] end @> array[actor]
+      and m.search_vector @@ t.any_word
+      limit v_most + 1
+    ) m
+  );
+end
+$$;
+
+comment on function memstore.words_are_rare(uuid, text, text[], bigint[]) is 'Whether few of an account''s memories have a word of the query.';
