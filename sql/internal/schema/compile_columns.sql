@@ -100,8 +100,7 @@ declare
   v_written memstore.memory;
 begin
   -- Three statements: an id that the database chose conflicts with none, and an UPDATE, also of no row, fires the
-  -- statement triggers, which is an eighth of an insert's
-  -- cost.
+  -- statement triggers, which is an eighth of an insert's cost.
   if insert_row.new_id then
     insert into memstore.memories as m (%1$s)
     values (%2$s)
