@@ -43,6 +43,7 @@ class _Threads:
         self._running = 0
 
     def submit(self, work: _Work) -> None:
+        _exit.processes.add(os.getpid())
         with self._lock:
             # All have the same time limit, so those that were given up are at the front.
             while self._waiting and self._waiting[0].given_up:
@@ -82,6 +83,7 @@ class _Exit:
     def __init__(self) -> None:
         self.begun = False
         self.busy: set[threading.Thread] = set()
+        self.processes: set[int] = set()
         atexit.register(self.begin)
 
     def begin(self) -> None:
@@ -92,7 +94,8 @@ class _Exit:
             _interrupt(thread)
         for thread in threads:
             thread.join(max(deadline - time.monotonic(), 0))
-        if any(thread.is_alive() for thread in threads):
+        # A fork lacks threads for which the destructors of a library that was at work before would wait.
+        if any(thread.is_alive() for thread in threads) or self.processes - {os.getpid()}:
             _outlast_native_code()
 
 
