@@ -55,7 +55,10 @@ def others(name, recalled):
 
 def backends(store):
     with psycopg.connect(url, autocommit=True) as connection:
-        query = "select pid from pg_stat_activity where application_name = 'memstore' order by pid"
+        query = (
+            "select pid from pg_stat_activity"
+            " where application_name = 'memstore' and datname = current_database() order by pid"
+        )
         return [pid for (pid,) in connection.execute(query)]
 """
 
@@ -114,7 +117,8 @@ def test_no_account_reads_anothers_asynchronously(run: Any) -> None:
         async def several(name):
             found = []
             for turn in range(60):
-                for recalled in await asyncio.gather(*(store.recall(accounts[name], "pnpm") for _ in range(5))):
+                calls = [store.recall(accounts[name], "pnpm") for _ in range(5)]
+                for recalled in await asyncio.gather(*calls):
                     if recalled.backend != "lexical" or others(name, recalled):
                         found.append(repr(recalled))
             return found
@@ -268,7 +272,9 @@ def test_the_ready_embedder_works_in_a_fork(run: Any) -> None:
     assert child == mine == meanwhile
 
 
-def test_asynchronous_stores_outlive_their_loop(db: psycopg.Connection[Any], db_url: str, account: UUID) -> None:
+def test_asynchronous_stores_outlive_their_loop(
+    db: psycopg.Connection[Any], db_url: str, account: UUID
+) -> None:
     """Each loop has connections of its own; those of a loop that ended are closed."""
     import asyncio
 
@@ -283,7 +289,10 @@ def test_asynchronous_stores_outlive_their_loop(db: psycopg.Connection[Any], db_
     for _ in range(4):
         assert asyncio.run(several()) == ["lexical"] * 4
     asyncio.run(store.close())
-    query = "select count(*) from pg_stat_activity where application_name = 'memstore'"
+    query = (
+        "select count(*) from pg_stat_activity"
+        " where application_name = 'memstore' and datname = current_database()"
+    )
     left: Any = None
     for _ in range(100):
         left = db.execute(query).fetchone()
