@@ -76,10 +76,11 @@ class Store(Functions):
             source: A connection, a pool, or a connection string.
             timeout: With a connection string: how many seconds to wait for a connection. A `connect_timeout`
                 in the string takes precedence while one is being made.
-            call_timeout: How many seconds to wait for the database's answer to a call; None: for ever. Then
-                the server is asked to cancel the call, its connection is closed, also one of the caller's,
-                and the store counts as unreachable. Whether a write was carried out isn't known then. The
-                operator's functions, some of which read the whole store, may take any time.
+            call_timeout: How many seconds to wait for the database's answer to a call, also of a server that
+                has fallen silent; None: for ever. Then the server is asked to cancel the call, for two
+                seconds at most, the connection is closed, also one of the caller's, and the store counts as
+                unreachable. Whether a write was carried out isn't known then. The operator's functions, of
+                which some read the whole store, may take any time.
             embedder: What embeds bodies and queries.
             prepare: Whether psycopg may prepare the statements of calls, by the connection's
                 `prepare_threshold`. Left out: unless there is a pooler before the server. True is for a
