@@ -123,6 +123,8 @@ def _outlast_native_code() -> None:
         c.signal(signal.SIGABRT, cast(c.sleep, c_void_p))
         c.on_exit.argtypes = [c_void_p, c_void_p]
         c.on_exit(cast(c._exit, c_void_p), None)  # called with the exit code
+        # std::set_terminate: without a word, where the code shares this library.
+        CDLL("libstdc++.so.6")._ZSt13set_terminatePFvvE(cast(c.pause, c_void_p))
 
 
 _exit: Final = _Exit()
