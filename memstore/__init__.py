@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         AccessDenied,
         ActorUnknown,
         ChallengeNotFound,
+        ConnectionInherited,
         IdTaken,
         InvalidMemory,
         InvalidValue,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         SchemaOutdated,
         StanceRequired,
         StewardRequired,
+        StoreOverloaded,
         StoreUnavailable,
     )
     from memstore.models import (
@@ -52,6 +54,7 @@ __all__ = [
     "AsyncStore",
     "ChallengeNotFound",
     "Claim",
+    "ConnectionInherited",
     "Document",
     "Embedder",
     "Evidence",
@@ -77,6 +80,7 @@ __all__ = [
     "Statistic",
     "StewardRequired",
     "Store",
+    "StoreOverloaded",
     "StoreUnavailable",
     "Violation",
 ]

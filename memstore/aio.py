@@ -1,19 +1,22 @@
 """The store, for asynchronous code: line by line as `memstore.store`, which has the comments."""
 
+import asyncio
+import os
+import time
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import psycopg
-from psycopg import AsyncConnection, AsyncCursor
+from psycopg import AsyncConnection
 from psycopg.pq import TransactionStatus
-from psycopg.rows import tuple_row
-from psycopg_pool import AsyncConnectionPool
 
 from memstore import compatibility, wire
-from memstore.api import calls
 from memstore.api.aio import AsyncFunctions
+from memstore.connections import slots
+from memstore.connections.aio import Connections, fetch, require_schema
+from memstore.connections.slots import Attempts
 from memstore.embedder import Embedder
 from memstore.errors import InvalidValue, StoreUnavailable, translate
 from memstore.wire import Call
@@ -24,22 +27,23 @@ T = TypeVar("T")
 class AsyncPool(Protocol):
     """What lends connections, as `psycopg_pool.AsyncConnectionPool` does."""
 
-    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[object]]:
+    def connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
         """Lends a connection for one transaction."""
 
 
 class AsyncStore(AsyncFunctions):
     """`memstore.Store` for asyncio: the same methods, to be awaited, on psycopg's asynchronous sources.
 
-    With a connection string, its pool belongs to the event loop of the first call. An embedder's coroutine
+    With a connection string, the store has connections of its own on each event loop. An embedder's coroutine
     function is awaited on the loop; any other function runs in a thread.
     """
 
     def __init__(
         self,
-        source: AsyncConnection[object] | AsyncPool | str,
+        source: AsyncConnection[Any] | AsyncPool | str,
         *,
         timeout: float = 5.0,
+        call_timeout: float | None = 30.0,
         embedder: Embedder | None = None,
         prepare: bool | None = None,
     ) -> None:
@@ -49,6 +53,11 @@ class AsyncStore(AsyncFunctions):
             source: A connection, a pool, or a connection string.
             timeout: With a connection string: how many seconds to wait for a connection. A `connect_timeout`
                 in the string takes precedence while one is being made.
+            call_timeout: How many seconds to wait for the database's answer to a call, also of a server that
+                has fallen silent; None: for ever. Then the server is asked to cancel the call, for two
+                seconds at most, the connection is closed, also one of the caller's, and the store counts as
+                unreachable. Whether a write was carried out isn't known then. The operator's functions, of
+                which some read the whole store, may take any time.
             embedder: What embeds bodies and queries.
             prepare: Whether psycopg may prepare the statements of calls, by the connection's
                 `prepare_threshold`. Left out: unless there is a pooler before the server. True is for a
@@ -58,32 +67,32 @@ class AsyncStore(AsyncFunctions):
         Raises:
             ValueError: libpq can't read the connection string.
             TypeError: The source is none of the three.
+            ConnectionInherited: The source belongs to the process that this one was forked from.
         """
-        self._source: AsyncConnection[object] | AsyncPool
+        self._source: AsyncConnection[Any] | AsyncPool | str = source
+        self._timeout = timeout
+        self._call_timeout = call_timeout
         self._embedder = embedder
         self._asked_to_prepare = prepare
         self._prepare: bool | None = False
-        self._own: AsyncConnectionPool | None = None
         self._schema_checked = False
+        self._pool_errors = 0
+        self._closed = False
+        self._own: dict[tuple[int, asyncio.AbstractEventLoop], Connections] = {}
         if isinstance(source, str):
-            self._url = wire.connection_string(source, timeout)
-            self._source = self._own = AsyncConnectionPool(
-                self._url,
-                kwargs={"autocommit": True},
-                min_size=0,
-                max_size=4,
-                timeout=timeout,
-                open=False,
-            )
+            self._source = wire.connection_string(source, timeout)
         elif isinstance(source, AsyncConnection) or callable(getattr(source, "connection", None)):
-            self._source = source
+            self._process = compatibility.process_of(source)
+            compatibility.refuse_inherited(self._process)
         else:
             raise TypeError(f"a store needs an async connection, pool or a URL, not {type(source).__name__}")
 
     async def close(self) -> None:
-        """Closes the store's own pool, where it has one."""
-        if self._own is not None:
-            await self._own.close()
+        """Closes the store's own connections, where it has some; no call can follow."""
+        self._closed = True
+        for process, loop in list(self._own):
+            if process == os.getpid() and (loop is asyncio.get_running_loop() or loop.is_closed()):
+                self._own[process, loop].close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -121,29 +130,63 @@ class AsyncStore(AsyncFunctions):
         return answer
 
     async def _send(self, call: Call[T], savepoint: bool = False) -> T:
-        earlier = True
-        try:
-            await self._sync_pipeline()
-            earlier = False
-            if not self._schema_checked:
-                await self._check_schema()
-            async with (
-                self._connection() as connection,
-                _savepoint(connection) if savepoint else nullcontext(),
-            ):
-                return await _fetch(connection, call, self._prepare)
-        except (psycopg.Error, UnicodeError) as error:
-            refusal = translate(error)
-            if earlier and not isinstance(refusal, StoreUnavailable):
-                raise
-        if isinstance(refusal, StoreUnavailable):
-            self._schema_checked = False
-        return call.refused(refusal)
+        attempts = Attempts(call, replaceable=not isinstance(self._source, AsyncConnection))
+        deadline = None
+        if self._call_timeout is not None and not call.patient:
+            deadline = time.monotonic() + self._call_timeout
+        while True:
+            connection, earlier, idle = None, True, False
+            try:
+                await self._sync_pipeline()
+                earlier = False
+                async with self._connection() as connection:
+                    idle = connection.pgconn.transaction_status == TransactionStatus.IDLE
+                    if not self._schema_checked:
+                        await self._check_schema(connection, deadline)
+                    async with _savepoint(connection) if savepoint else nullcontext():
+                        return await fetch(connection, call, self._prepare, deadline)
+            except StoreUnavailable as error:
+                refusal: Exception = error
+                again = False
+            except (psycopg.Error, UnicodeError) as error:
+                refusal = slots.overload(self._source, error, self._pool_errors) or translate(error)
+                if earlier and not isinstance(refusal, StoreUnavailable):
+                    raise
+                again = attempts.again(error, connection, idle)
+            if isinstance(refusal, StoreUnavailable):
+                self._schema_checked = False
+            elif slots.is_conflict(refusal) and idle and connection is self._source:
+                await connection.rollback()
+            if not again:
+                return call.refused(refusal, idle)
 
-    def _connection(self) -> AbstractAsyncContextManager[AsyncConnection[object]]:
+    @asynccontextmanager
+    async def _connection(self) -> AsyncIterator[AsyncConnection[Any]]:
+        if isinstance(self._source, str):
+            async with self._own_connections(self._source).connection() as connection:
+                yield connection
+            return
+        compatibility.refuse_inherited(self._process)
         if isinstance(self._source, AsyncConnection):
-            return nullcontext(self._source)
-        return self._source.connection()
+            yield self._source
+            return
+        while True:
+            async with self._source.connection() as connection:
+                if slots.is_open(connection):
+                    yield connection
+                    return
+
+    def _own_connections(self, url: str) -> Connections:
+        key = os.getpid(), asyncio.get_running_loop()
+        own = self._own.get(key)
+        if self._closed:
+            raise slots.closed()
+        if own is None:
+            for process, loop in list(self._own):  # nobody can await those of a loop that has ended
+                if process == key[0] and loop.is_closed():
+                    self._own.pop((process, loop)).close()
+            own = self._own.setdefault(key, Connections(url, self._timeout))
+        return own
 
     async def _sync_pipeline(self) -> None:
         source = self._source
@@ -151,23 +194,17 @@ class AsyncStore(AsyncFunctions):
             async with source.pipeline():
                 pass
 
-    async def _check_schema(self) -> None:
-        if self._own is None:
-            async with self._connection() as connection:
-                direct = await _require_schema(connection)
-        else:
-            async with await AsyncConnection.connect(self._url, autocommit=True) as connection:
-                direct = await _require_schema(connection)
-            await self._own.open()
-            await self._own.check()
+    async def _check_schema(self, connection: AsyncConnection[Any], deadline: float | None) -> None:
+        direct = await require_schema(connection, deadline)
         prepares = direct if self._asked_to_prepare is None else self._asked_to_prepare
         self._prepare = None if prepares else False
+        self._pool_errors = slots.connection_errors(self._source)
         self._schema_checked = True
 
 
 @asynccontextmanager
-async def _savepoint(connection: AsyncConnection[object]) -> AsyncIterator[None]:
-    status = connection.info.transaction_status
+async def _savepoint(connection: AsyncConnection[Any]) -> AsyncIterator[None]:
+    status = connection.pgconn.transaction_status
     async with connection.transaction() if status == TransactionStatus.INTRANS else nullcontext():
         try:
             yield
@@ -175,20 +212,3 @@ async def _savepoint(connection: AsyncConnection[object]) -> AsyncIterator[None]
             if status == TransactionStatus.IDLE:
                 await connection.rollback()
             raise
-
-
-async def _fetch(connection: AsyncConnection[object], call: Call[T], prepare: bool | None = False) -> T:
-    async with AsyncCursor(connection, row_factory=tuple_row) as cursor:
-        wire.use_text_adapters(cursor)
-        await cursor.execute(call.statement, call.parameters, prepare=prepare)
-        return call.answer(await cursor.fetchall())
-
-
-async def _require_schema(connection: AsyncConnection[object]) -> bool:
-    direct = compatibility.DIRECT.get(connection)
-    if direct is None:
-        version = None
-        if backend := await _fetch(connection, compatibility.INSTALLED):
-            version = await _fetch(connection, calls.schema_version())
-        direct = compatibility.require_version(connection, version, backend)
-    return direct

@@ -112,7 +112,15 @@ class MigrationRefused(MemstoreError):
 
 
 class StoreUnavailable(MemstoreError):
-    """The store can't be reached."""
+    """The store can't be reached: no connection could be made, or one broke, or no answer came in time."""
+
+
+class StoreOverloaded(StoreUnavailable):
+    """The server is there, but all connections of the store or of its pool were in use for too long."""
+
+
+class ConnectionInherited(MemstoreError):
+    """The store was given a connection or a pool of the process that this one was forked from."""
 
 
 # The database's refusals, as its view `memstore.refusals` lists them; each comes with its message.
@@ -167,6 +175,8 @@ VALUE_MALFORMED: Final = "value_malformed"
 ACCESS_DENIED: Final = "access_denied"
 SCHEMA_OUTDATED: Final = "schema_outdated"
 STORE_UNAVAILABLE: Final = "store_unavailable"
+STORE_OVERLOADED: Final = "store_overloaded"
+CONNECTION_INHERITED: Final = "connection_inherited"
 CONNECTION_POOLED: Final = "connection_pooled"
 DATABASE_ERROR: Final = "database_error"
 
@@ -190,8 +200,7 @@ def translate(error: psycopg.Error | UnicodeError) -> MemstoreError | psycopg.Er
         return InvalidValue("A character isn't in the connection's client_encoding.", name=TEXT_NOT_STORABLE)
     diag, state = error.diag, error.sqlstate or ""
     said = diag.message_primary or str(error).partition("\n")[0]
-    lost = isinstance(error, driver.OperationalError) and not isinstance(error, driver.PipelineAborted)
-    if state.startswith(_UNREACHABLE) or (lost and not state):
+    if means_lost(error):
         return StoreUnavailable(
             f"The store can't be reached: {said}", name=STORE_UNAVAILABLE, sqlstate=state or None
         )
@@ -219,6 +228,13 @@ def translate(error: psycopg.Error | UnicodeError) -> MemstoreError | psycopg.Er
         hint=diag.message_hint,
         violations=_violations(diag.message_detail),
     )
+
+
+def means_lost(error: psycopg.Error) -> bool:
+    """Tells whether the connection leads nowhere, or couldn't be made."""
+    state = error.sqlstate or ""
+    lost = isinstance(error, driver.OperationalError) and not isinstance(error, driver.PipelineAborted)
+    return state.startswith(_UNREACHABLE) or (lost and not state)
 
 
 def schema_outdated(message: str, sqlstate: str | None = None) -> SchemaOutdated:

@@ -128,8 +128,8 @@ class Recall(_Redacted):
         memories: The account's own memories to attach, best first.
         dropped: How many eligible ones the bounds left out.
         unembedded: How many candidates have no embedding that the query's could be compared with.
-        backend: What ranked them: `lexical`, `hybrid`, `none` for a blank query, or `unavailable` where the
-            store couldn't be reached.
+        backend: What ranked them: `lexical`, `hybrid`, `none` for a blank query, `unavailable` where the
+            store couldn't be reached, or `overloaded` where all connections to it were in use.
         note: The text for the model, one line a memory; None where there is nothing to say.
         claims: The claims to attach, of any account, all of the status `admitted`; empty unless the operator
             turned `system_recall_enabled` on.

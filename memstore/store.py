@@ -1,19 +1,21 @@
 """The store, for synchronous code."""
 
+import os
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import psycopg
-from psycopg import Connection, Cursor
+from psycopg import Connection
 from psycopg.pq import TransactionStatus
-from psycopg.rows import tuple_row
-from psycopg_pool import ConnectionPool
 
 from memstore import compatibility, wire
-from memstore.api import calls
 from memstore.api.store import Functions
+from memstore.connections import slots
+from memstore.connections.slots import Attempts
+from memstore.connections.sync import Connections, fetch, require_schema
 from memstore.embedder import Embedder
 from memstore.errors import InvalidValue, StoreUnavailable, translate
 from memstore.wire import Call
@@ -24,7 +26,7 @@ T = TypeVar("T")
 class Pool(Protocol):
     """What lends connections, as `psycopg_pool.ConnectionPool` does."""
 
-    def connection(self) -> AbstractContextManager[Connection[object]]:
+    def connection(self) -> AbstractContextManager[Connection[Any]]:
         """Lends a connection for one transaction."""
 
 
@@ -38,11 +40,19 @@ class Store(Functions):
       autocommit mode; and an error leaves a transaction aborted. To go on after one, make the call inside
       `connection.transaction()`.
     - A `ConnectionPool`: each call is a transaction of its own.
-    - A connection string or URL: likewise, on a small pool of the store's own, which opens with the first
-      call and closes with the store.
+    - A connection string or URL: likewise, on connections of the store's own: as many as there are calls at
+      once, four at most, which are made when they are needed and closed with the store. A process that is
+      forked off makes its own, so a store may be made before; a connection or a pool may not.
 
     The first call checks that the schema is compatible, and raises `SchemaOutdated` where it isn't. Threads
     can share a store as far as they can share its source.
+
+    Where a connection breaks, or was broken while it rested, a call is sent once more on another, if it
+    reads or gives what it writes an id; other writes are never sent twice. `StoreUnavailable` says that no
+    connection could be made, that the call can't be sent again, or that no answer came in time.
+    `StoreOverloaded`, a kind of it, that all connections were in use. A read that recovery cancels on a
+    standby is repeated, unless it is part of the caller's transaction. What recall answers instead of an
+    exception, `Recall.backend` has.
 
     A store with an embedder has it embed the bodies and queries of calls, once a call, unless the caller
     gives an embedding. No call fails for that: where the embedder fails or takes too long, or the database
@@ -53,9 +63,10 @@ class Store(Functions):
 
     def __init__(
         self,
-        source: Connection[object] | Pool | str,
+        source: Connection[Any] | Pool | str,
         *,
         timeout: float = 5.0,
+        call_timeout: float | None = 30.0,
         embedder: Embedder | None = None,
         prepare: bool | None = None,
     ) -> None:
@@ -65,6 +76,11 @@ class Store(Functions):
             source: A connection, a pool, or a connection string.
             timeout: With a connection string: how many seconds to wait for a connection. A `connect_timeout`
                 in the string takes precedence while one is being made.
+            call_timeout: How many seconds to wait for the database's answer to a call, also of a server that
+                has fallen silent; None: for ever. Then the server is asked to cancel the call, for two
+                seconds at most, the connection is closed, also one of the caller's, and the store counts as
+                unreachable. Whether a write was carried out isn't known then. The operator's functions, of
+                which some read the whole store, may take any time.
             embedder: What embeds bodies and queries.
             prepare: Whether psycopg may prepare the statements of calls, by the connection's
                 `prepare_threshold`. Left out: unless there is a pooler before the server. True is for a
@@ -74,32 +90,32 @@ class Store(Functions):
         Raises:
             ValueError: libpq can't read the connection string.
             TypeError: The source is none of the three.
+            ConnectionInherited: The source belongs to the process that this one was forked from.
         """
-        self._source: Connection[object] | Pool
+        self._source: Connection[Any] | Pool | str = source
+        self._timeout = timeout
+        self._call_timeout = call_timeout
         self._embedder = embedder
         self._asked_to_prepare = prepare
         self._prepare: bool | None = False
-        self._own: ConnectionPool | None = None
         self._schema_checked = False
+        self._pool_errors = 0
+        self._closed = False
+        # By process: a fork must neither use nor close the connections of the process it comes from.
+        self._own: dict[int, Connections] = {}
         if isinstance(source, str):
-            self._url = wire.connection_string(source, timeout)
-            self._source = self._own = ConnectionPool(
-                self._url,
-                kwargs={"autocommit": True},  # a call is one statement, so this saves two round trips
-                min_size=0,
-                max_size=4,
-                timeout=timeout,
-                open=False,
-            )
+            self._source = wire.connection_string(source, timeout)
         elif isinstance(source, Connection) or callable(getattr(source, "connection", None)):
-            self._source = source
+            self._process = compatibility.process_of(source)
+            compatibility.refuse_inherited(self._process)
         else:
             raise TypeError(f"a store needs a connection, a pool or a URL, not {type(source).__name__}")
 
     def close(self) -> None:
-        """Closes the store's own pool, where it has one."""
-        if self._own is not None:
-            self._own.close()
+        """Closes the store's own connections, where it has some; no call can follow."""
+        self._closed = True
+        if own := self._own.get(os.getpid()):
+            own.close()
 
     def __enter__(self) -> Self:
         return self
@@ -139,26 +155,67 @@ class Store(Functions):
         return answer
 
     def _send(self, call: Call[T], savepoint: bool = False) -> T:
-        earlier = True
-        try:
-            self._sync_pipeline()
-            earlier = False
-            if not self._schema_checked:
-                self._check_schema()
-            with self._connection() as connection, _savepoint(connection) if savepoint else nullcontext():
-                return _fetch(connection, call, self._prepare)
-        except (psycopg.Error, UnicodeError) as error:
-            refusal = translate(error)
-            if earlier and not isinstance(refusal, StoreUnavailable):
-                raise
-        if isinstance(refusal, StoreUnavailable):
-            self._schema_checked = False
-        return call.refused(refusal)
+        attempts = Attempts(call, replaceable=not isinstance(self._source, Connection))
+        deadline = None
+        if self._call_timeout is not None and not call.patient:
+            deadline = time.monotonic() + self._call_timeout
+        while True:
+            connection, earlier, idle = None, True, False
+            try:
+                self._sync_pipeline()
+                earlier = False
+                with self._connection() as connection:
+                    idle = connection.pgconn.transaction_status == TransactionStatus.IDLE
+                    if not self._schema_checked:
+                        self._check_schema(connection, deadline)
+                    with _savepoint(connection) if savepoint else nullcontext():
+                        return fetch(connection, call, self._prepare, deadline)
+            except StoreUnavailable as error:
+                refusal: Exception = error
+                again = False
+            except (psycopg.Error, UnicodeError) as error:
+                refusal = slots.overload(self._source, error, self._pool_errors) or translate(error)
+                if earlier and not isinstance(refusal, StoreUnavailable):
+                    raise
+                again = attempts.again(error, connection, idle)
+            if isinstance(refusal, StoreUnavailable):
+                self._schema_checked = False
+            elif slots.is_conflict(refusal) and idle and connection is self._source:
+                connection.rollback()  # psycopg had opened the transaction for this call
+            if not again:
+                return call.refused(refusal, idle)
 
-    def _connection(self) -> AbstractContextManager[Connection[object]]:
+    @contextmanager
+    def _connection(self) -> Iterator[Connection[Any]]:
+        """Lends a connection for one call.
+
+        Raises:
+            MemstoreError: There is none.
+            psycopg.Error: The caller's pool has none.
+        """
+        if isinstance(self._source, str):
+            with self._own_connections(self._source).connection() as connection:
+                yield connection
+            return
+        compatibility.refuse_inherited(self._process)
         if isinstance(self._source, Connection):
-            return nullcontext(self._source)
-        return self._source.connection()
+            yield self._source
+            return
+        while True:  # the pool replaces each that is closed
+            with self._source.connection() as connection:
+                if slots.is_open(connection):
+                    yield connection
+                    return
+
+    def _own_connections(self, url: str) -> Connections:
+        process = os.getpid()
+        own = self._own.get(process)
+        if self._closed:
+            raise slots.closed()
+        if own is None:
+            # Of threads that come here at once, all get the one that was set first.
+            own = self._own.setdefault(process, Connections(url, self._timeout))
+        return own
 
     def _sync_pipeline(self) -> None:
         """Raises what earlier statements of the caller's pipeline failed with, untranslated."""
@@ -167,26 +224,19 @@ class Store(Functions):
             with source.pipeline():  # entering a nested pipeline syncs the outer one
                 pass
 
-    def _check_schema(self) -> None:
+    def _check_schema(self, connection: Connection[Any], deadline: float | None) -> None:
         """Checks that the schema is compatible: with the first call, and again after an outage."""
-        if self._own is None:
-            with self._connection() as connection:
-                direct = _require_schema(connection)
-        else:
-            # Not through the pool, which retries until its timeout and then doesn't tell the reason.
-            with psycopg.connect(self._url, autocommit=True) as connection:
-                direct = _require_schema(connection)
-            self._own.open()
-            self._own.check()
+        direct = require_schema(connection, deadline)
         prepares = direct if self._asked_to_prepare is None else self._asked_to_prepare
         self._prepare = None if prepares else False  # to psycopg, None leaves it to the threshold
+        self._pool_errors = slots.connection_errors(self._source)
         self._schema_checked = True
 
 
 @contextmanager
-def _savepoint(connection: Connection[object]) -> Iterator[None]:
+def _savepoint(connection: Connection[Any]) -> Iterator[None]:
     """Undoes a failed statement alone: in an open transaction by a savepoint, else with its transaction."""
-    status = connection.info.transaction_status
+    status = connection.pgconn.transaction_status
     with connection.transaction() if status == TransactionStatus.INTRANS else nullcontext():
         try:
             yield
@@ -194,22 +244,3 @@ def _savepoint(connection: Connection[object]) -> Iterator[None]:
             if status == TransactionStatus.IDLE:
                 connection.rollback()
             raise
-
-
-def _fetch(connection: Connection[object], call: Call[T], prepare: bool | None = False) -> T:
-    # Not `connection.cursor()`: the application may have set its cursor and row factories.
-    with Cursor(connection, row_factory=tuple_row) as cursor:
-        wire.use_text_adapters(cursor)
-        cursor.execute(call.statement, call.parameters, prepare=prepare)
-        return call.answer(cursor.fetchall())
-
-
-def _require_schema(connection: Connection[object]) -> bool:
-    """Returns whether the connection leads to the server itself, not to a pooler."""
-    direct = compatibility.DIRECT.get(connection)
-    if direct is None:
-        version = None
-        if backend := _fetch(connection, compatibility.INSTALLED):
-            version = _fetch(connection, calls.schema_version())
-        direct = compatibility.require_version(connection, version, backend)
-    return direct

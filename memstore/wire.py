@@ -20,6 +20,7 @@ from uuid import UUID
 import psycopg
 from psycopg.abc import AdaptContext
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.errors import DeadlockDetected, SerializationFailure
 from psycopg.types.string import StrDumperUnknown, TextLoader
 
 from memstore.errors import (
@@ -28,6 +29,7 @@ from memstore.errors import (
     InvalidMemory,
     InvalidValue,
     MemstoreError,
+    StoreOverloaded,
     StoreUnavailable,
 )
 from memstore.models import Document, Memory, Recall
@@ -35,6 +37,11 @@ from memstore.models import Document, Memory, Recall
 T = TypeVar("T")
 
 _logger: Final = logging.getLogger("memstore")
+
+# Characters. A body that is longer is refused, and of a turn models read hardly more.
+_MOST_TO_EMBED: Final = 2000
+# The database reads 512 characters of a turn. Megabytes, such as of a log, would cost time on the way there.
+_MOST_OF_A_TURN: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +56,10 @@ class Call(Generic[T]):
         otherwise: The answer where the store can't be reached; None: an exception.
         embeds: The argument whose text a store with an embedder embeds: `body`, `query`, or `memories`, each
             of which has a body; None where it embeds nothing.
+        reads: Whether the function only reads, so that the call may be sent again.
+        identity: The arguments that give what is written an id, so that with one of them the call may be
+            sent again: it then answers with what is there. For `memories`, each has to have an id.
+        patient: Whether it may take as long as it takes.
     """
 
     function: str
@@ -57,6 +68,9 @@ class Call(Generic[T]):
     read: Callable[[list[Any]], T] = field(repr=False, compare=False)
     otherwise: T | None = field(default=None, repr=False)
     embeds: str | None = None
+    reads: bool = False
+    identity: tuple[str, ...] = ()
+    patient: bool = False
 
     def answer(self, rows: Iterable[Sequence[Any]]) -> T:
         """Reads what the statement returned."""
@@ -66,12 +80,33 @@ class Call(Generic[T]):
         """Makes the call that has this answer where the store can't be reached; with None it raises."""
         return replace(self, otherwise=answer)
 
-    def refused(self, error: Exception) -> T:
-        """Raises the error, or gives the answer for a store that can't be reached."""
-        if self.otherwise is None or not isinstance(error, StoreUnavailable):
+    def refused(self, error: Exception, alone: bool = False) -> T:
+        """Raises the error, or gives the answer for a store that can't be reached.
+
+        Args:
+            error: The error.
+            alone: Whether the call was in no transaction of the caller's, so that one that others cancelled
+                may pass for a store that can't be reached.
+        """
+        gone = isinstance(error, StoreUnavailable) or (
+            alone and isinstance(error, SerializationFailure | DeadlockDetected)
+        )
+        if self.otherwise is None or not gone:
             raise error
         _logger.warning("%s found nothing. %s", self.function, error)
+        if isinstance(error, StoreOverloaded) and isinstance(self.otherwise, Recall):
+            return replace(self.otherwise, backend="overloaded")
         return self.otherwise
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the call may be sent again where it isn't known if it was carried out."""
+        if "memories" in self.identity:
+            items = json.loads(self.parameters["memories"] or "null")
+            return isinstance(items, list) and all(
+                isinstance(item, dict) and item.get("id") for item in items
+            )
+        return self.reads or any(self.parameters.get(name) is not None for name in self.identity)
 
     def log_unembedded(self, model: str, error: Exception) -> None:
         """Logs that the call goes without an embedding; not the error's message, which may quote a text."""
@@ -79,7 +114,7 @@ class Call(Generic[T]):
         _logger.warning("%s goes without an embedding by %s: %s", self.function, model, reason)
 
     def texts(self) -> list[str]:
-        """Lists the texts to embed: those for which the caller gave no embedding."""
+        """Lists the texts to embed: those for which the caller gave no embedding, of a turn its beginning."""
         return [text for _, text in self._unembedded()[1]]
 
     def with_embeddings(self, model: str, vectors: Iterable[Iterable[float]]) -> "Call[T]":
@@ -109,14 +144,14 @@ class Call(Generic[T]):
             given = dict(self.parameters)
             items = [given]
         return given, [
-            (item, text)
+            (item, text[:_MOST_TO_EMBED])
             for item in items
             if isinstance(item, dict)
             and item.get("embedding") is None
             and item.get("embedding_model") is None
             and isinstance(text := item.get("body" if self.embeds == "memories" else self.embeds), str)
-            and not text.isspace()
-            and text
+            and (text := text.strip())
+            and (self.embeds == "query" or len(text) <= _MOST_TO_EMBED)
         ]
 
 
@@ -128,13 +163,16 @@ class Function(Generic[T]):
         name: Its name.
         read: Makes the result of the rows' documents.
         arguments: The SQL types of its arguments, by name.
-        embeds: As in `Call`.
+        embeds: As in `Call`, like those that follow.
     """
 
     name: str
     read: Callable[[list[Any]], T] = field(repr=False)
     arguments: Mapping[str, str] = field(hash=False)
     embeds: str | None = None
+    reads: bool = False
+    identity: tuple[str, ...] = ()
+    patient: bool = False
 
     def __call__(self, **values: object) -> Call[T]:
         """Makes a call.
@@ -153,7 +191,17 @@ class Function(Generic[T]):
             for name, value in values.items()
         }
         given = tuple((name, self.arguments[name]) for name in values)
-        return Call(self.name, _statement(self.name, given), parameters, self.read, None, self.embeds)
+        return Call(
+            self.name,
+            _statement(self.name, given),
+            parameters,
+            self.read,
+            None,
+            self.embeds,
+            self.reads,
+            self.identity,
+            self.patient,
+        )
 
 
 @cache
@@ -224,7 +272,19 @@ def _text(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise _wrong_type(name, "a str", value)
     text = str.__str__(value)  # the value of a str enumeration
+    if name == "query":
+        return _storable(text[:_MOST_OF_A_TURN])
     return _encodable(name, text, nul="\0" in text)
+
+
+def _storable(text: str) -> str:
+    """Replaces what PostgreSQL can't store by U+FFFD: a turn goes on without half an emoji."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # Through UTF-16, in which two halves are one character again.
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text.replace("\0", "\ufffd")
 
 
 def _uuid(name: str, value: object) -> str:

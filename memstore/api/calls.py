@@ -28,16 +28,19 @@ SCHEMA_VERSION: Final = 10
 
 # The schema.
 
-schema_version: Final[Function[int]] = Function("schema_version", wire.value, {})
+schema_version: Final[Function[int]] = Function("schema_version", wire.value, {}, reads=True)
 
 # Accounts.
 
 create_user: Final[Function[UUID]] = Function(
-    "create_user", wire.identity, {"id": "uuid", "external_ref": "text", "language": "text"}
+    "create_user",
+    wire.identity,
+    {"id": "uuid", "external_ref": "text", "language": "text"},
+    identity=("id", "external_ref"),
 )
 delete_user: Final[Function[int]] = Function("delete_user", wire.value, {"actor": "uuid"})
 find_user: Final[Function[UUID | None]] = Function(
-    "find_user", wire.identity_if_any, {"external_ref": "text"}
+    "find_user", wire.identity_if_any, {"external_ref": "text"}, reads=True
 )
 
 # Memories.
@@ -45,15 +48,21 @@ find_user: Final[Function[UUID | None]] = Function(
 delete_memory: Final[Function[Memory]] = Function(
     "delete_memory", wire.row(Memory), {"actor": "uuid", "id": "uuid"}
 )
-export_account: Final[Function[Document]] = Function("export_account", wire.document, {"actor": "uuid"})
+export_account: Final[Function[Document]] = Function(
+    "export_account", wire.document, {"actor": "uuid"}, reads=True
+)
 export_memories: Final[Function[list[Document]]] = Function(
-    "export_memories", wire.documents, {"actor": "uuid", "page_size": "integer", "after": "uuid"}
+    "export_memories", wire.documents, {"actor": "uuid", "page_size": "integer", "after": "uuid"}, reads=True
 )
 get_memory: Final[Function[Memory]] = Function(
-    "get_memory", wire.row(Memory), {"actor": "uuid", "id": "uuid"}
+    "get_memory", wire.row(Memory), {"actor": "uuid", "id": "uuid"}, reads=True
 )
 insert_memories: Final[Function[list[Memory]]] = Function(
-    "insert_memories", wire.rows(Memory), {"actor": "uuid", "memories": "jsonb"}, embeds="memories"
+    "insert_memories",
+    wire.rows(Memory),
+    {"actor": "uuid", "memories": "jsonb"},
+    embeds="memories",
+    identity=("memories",),
 )
 insert_memory: Final[Function[Memory]] = Function(
     "insert_memory",
@@ -75,6 +84,7 @@ insert_memory: Final[Function[Memory]] = Function(
         "id": "uuid",
     },
     embeds="body",
+    identity=("id",),
 )
 list_memories: Final[Function[list[Memory]]] = Function(
     "list_memories",
@@ -86,13 +96,14 @@ list_memories: Final[Function[list[Memory]]] = Function(
         "page_size": "integer",
         "after": "uuid",
     },
+    reads=True,
 )
-list_rules: Final[Function[list[Rule]]] = Function("list_rules", wire.rows(Rule), {})
+list_rules: Final[Function[list[Rule]]] = Function("list_rules", wire.rows(Rule), {}, reads=True)
 memories_as_of: Final[Function[list[Memory]]] = Function(
-    "memories_as_of", wire.rows(Memory), {"actor": "uuid", "moment": "timestamptz"}
+    "memories_as_of", wire.rows(Memory), {"actor": "uuid", "moment": "timestamptz"}, reads=True
 )
 memory_history: Final[Function[list[Memory]]] = Function(
-    "memory_history", wire.rows(Memory), {"actor": "uuid", "id": "uuid"}
+    "memory_history", wire.rows(Memory), {"actor": "uuid", "id": "uuid"}, reads=True
 )
 memory_violations: Final[Function[list[Violation]]] = Function(
     "memory_violations", wire.rows(Violation), {"memory": "jsonb"}
@@ -122,6 +133,7 @@ supersede_memory: Final[Function[Memory]] = Function(
         "id": "uuid",
     },
     embeds="body",
+    identity=("id",),
 )
 supersede_with: Final[Function[Memory]] = Function(
     "supersede_with", wire.row(Memory), {"actor": "uuid", "target": "uuid", "replacement": "uuid"}
@@ -134,12 +146,14 @@ rank_claims: Final[Function[list[RankedMemory]]] = Function(
     wire.rows(RankedMemory),
     {"actor": "uuid", "query": "text", "embedding": "real[]", "embedding_model": "text"},
     embeds="query",
+    reads=True,
 )
 rank_memories: Final[Function[list[RankedMemory]]] = Function(
     "rank_memories",
     wire.rows(RankedMemory),
     {"actor": "uuid", "query": "text", "embedding": "real[]", "embedding_model": "text"},
     embeds="query",
+    reads=True,
 )
 recall: Final[Function[Recall]] = Function(
     "recall",
@@ -153,6 +167,7 @@ recall: Final[Function[Recall]] = Function(
         "maximum_attached_characters": "integer",
     },
     embeds="query",
+    reads=True,
 )
 
 # Governance of the system bucket.
@@ -166,12 +181,13 @@ list_claims: Final[Function[list[Claim]]] = Function(
     "list_claims",
     wire.rows(Claim),
     {"actor": "uuid", "status": "text", "page_size": "integer", "after": "uuid"},
+    reads=True,
 )
 list_records: Final[Function[list[AdmissionRecord]]] = Function(
-    "list_records", wire.rows(AdmissionRecord), {"actor": "uuid", "memory_id": "uuid"}
+    "list_records", wire.rows(AdmissionRecord), {"actor": "uuid", "memory_id": "uuid"}, reads=True
 )
 memory_status: Final[Function[str | None]] = Function(
-    "memory_status", wire.value, {"actor": "uuid", "memory_id": "uuid"}
+    "memory_status", wire.value, {"actor": "uuid", "memory_id": "uuid"}, reads=True
 )
 promote_memory: Final[Function[Memory]] = Function(
     "promote_memory",
@@ -210,28 +226,38 @@ configure: Final[Function[Settings]] = Function(
         "system_recall_enabled": "boolean",
         "maximum_system_pool": "integer",
     },
+    patient=True,
 )
 forget_embedding_model: Final[Function[None]] = Function(
-    "forget_embedding_model", wire.nothing, {"name": "text"}
+    "forget_embedding_model", wire.nothing, {"name": "text"}, patient=True
 )
-grant_api: Final[Function[None]] = Function("grant_api", wire.nothing, {"role": "text"})
+grant_api: Final[Function[None]] = Function("grant_api", wire.nothing, {"role": "text"}, patient=True)
 import_memories: Final[Function[list[Memory]]] = Function(
-    "import_memories", wire.rows(Memory), {"user_id": "uuid", "memories": "jsonb"}
+    "import_memories", wire.rows(Memory), {"user_id": "uuid", "memories": "jsonb"}, patient=True
 )
 memories_to_embed: Final[Function[list[Memory]]] = Function(
     "memories_to_embed",
     wire.rows(Memory),
     {"embedding_model": "text", "page_size": "integer", "after": "uuid"},
+    reads=True,
+    patient=True,
 )
 register_embedding_model: Final[Function[None]] = Function(
-    "register_embedding_model", wire.nothing, {"name": "text", "dimensions": "integer"}
+    "register_embedding_model", wire.nothing, {"name": "text", "dimensions": "integer"}, patient=True
 )
-revoke_api: Final[Function[None]] = Function("revoke_api", wire.nothing, {"role": "text"})
+revoke_api: Final[Function[None]] = Function("revoke_api", wire.nothing, {"role": "text"}, patient=True)
 set_maximum_live_memories: Final[Function[None]] = Function(
-    "set_maximum_live_memories", wire.nothing, {"user_id": "uuid", "maximum_live_memories": "integer"}
+    "set_maximum_live_memories",
+    wire.nothing,
+    {"user_id": "uuid", "maximum_live_memories": "integer"},
+    patient=True,
 )
 set_steward: Final[Function[None]] = Function(
-    "set_steward", wire.nothing, {"user_id": "uuid", "steward": "boolean"}
+    "set_steward", wire.nothing, {"user_id": "uuid", "steward": "boolean"}, patient=True
 )
-store_statistics: Final[Function[list[Statistic]]] = Function("store_statistics", wire.rows(Statistic), {})
-verify_store: Final[Function[list[Invariant]]] = Function("verify_store", wire.rows(Invariant), {})
+store_statistics: Final[Function[list[Statistic]]] = Function(
+    "store_statistics", wire.rows(Statistic), {}, reads=True, patient=True
+)
+verify_store: Final[Function[list[Invariant]]] = Function(
+    "verify_store", wire.rows(Invariant), {}, reads=True, patient=True
+)

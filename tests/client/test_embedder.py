@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -348,6 +348,55 @@ for wait in waits:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50)
     assert (done.stdout, done.stderr) == ("given up\ngiven up\n", "")
     assert time.monotonic() - started < 30
+
+
+# Long texts.
+
+
+def test_what_is_embedded_is_bounded(db: Db, account: UUID) -> None:
+    """Of a turn the beginning; a body that the database refuses, not at all."""
+    recorder = Recorder()
+    store = Store(db, embedder=embedder(recorder))
+    assert store.recall(account, f"  {'word ' * 800_000}").backend == "hybrid"
+    assert [len(text) for (text,) in recorder.asked] == [2000]
+    for body in ("x" * 2001, "x" * 4_000_000):
+        with pytest.raises(InvalidMemory):
+            store.insert_memory(account, body)
+        with pytest.raises(InvalidMemory):
+            store.insert_memories(account, [{"body": "Short enough."}, {"body": body}])
+    assert [len(text) for texts in recorder.asked[1:] for text in texts] == [13, 13]
+    assert store.insert_memory(account, f"\n{'x' * 2000}\n").embedding_model == MODEL
+
+
+def worst_pause(work: Callable[[], Awaitable[object]]) -> float:
+    """How long the event loop did nothing else, at most."""
+
+    async def body() -> float:
+        working = asyncio.ensure_future(work())
+        worst, last = 0.0, time.monotonic()
+        while not working.done():
+            await asyncio.sleep(0.001)
+            now = time.monotonic()
+            worst, last = max(worst, now - last), now
+        await working
+        return worst
+
+    return asyncio.run(body())
+
+
+@pytest.mark.parametrize(
+    "turn", ["x" * 4_000_000, "word " * 800_000, "李" * 1_300_000, "\ud83d" * 4_000_000, "\n" * 4_000_000]
+)
+def test_long_turns_do_not_block(db_url: str, account: UUID, minilm: Embedder, turn: str) -> None:
+    minilm.vectors(["loaded"])
+
+    async def work() -> None:
+        async with AsyncStore(db_url, embedder=minilm) as store:
+            started = time.monotonic()
+            assert (await store.recall(account, turn)).backend in ("hybrid", "none")
+            assert time.monotonic() - started < 3  # under one, on an idle machine
+
+    assert worst_pause(work) < 0.5  # a tenth of it, on an idle machine
 
 
 # Asynchronously.

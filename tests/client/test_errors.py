@@ -77,6 +77,7 @@ def test_constraints_are_the_databases(db: Db) -> None:
 def test_every_class_has_a_use() -> None:
     used = {*errors.REFUSALS.values(), *(kind for kind, _ in errors.CONSTRAINTS.values())}
     used |= {errors.AccessDenied, errors.SchemaOutdated, errors.StoreUnavailable}
+    used |= {errors.ConnectionInherited, errors.StoreOverloaded}
     assert used == {
         value
         for value in vars(errors).values()
@@ -252,8 +253,9 @@ TEXTS = [
     (name, argument)
     for name, call in CALLS.items()
     for argument, kind in call.arguments.items()
-    if kind in ("text", "jsonb")
+    if kind in ("text", "jsonb") and argument != "query"
 ]
+TURNS = [name for name, call in CALLS.items() if "query" in call.arguments]
 
 
 def refused_argument(name: str, argument: str, value: object) -> InvalidValue:
@@ -276,6 +278,38 @@ def test_text_that_cannot_be_stored(name: str, argument: str, text: str) -> None
         assert refused_argument(name, argument, value).name == "text_not_storable"
 
 
+@pytest.mark.parametrize("name", TURNS)
+def test_a_turn_that_cannot_be_stored_goes_on(name: str) -> None:
+    """JavaScript leaves half an emoji where it cuts a string."""
+    for given, sent in {
+        f"{BODY}\ud83d": f"{BODY}\ufffd",
+        f"\ude00{BODY}\ud83d\ud83d": f"\ufffd{BODY}\ufffd\ufffd",
+        f"{BODY}\0": f"{BODY}\ufffd",
+        f"{BODY}\ud83d\ude00\0\ud83d": f"{BODY}😀\ufffd\ufffd",
+        f"{BODY} 😀": f"{BODY} 😀",
+    }.items():
+        call = CALLS[name](actor=uuid4(), query=given)
+        assert call.parameters["query"] == sent
+        assert call.texts() == [sent]
+
+
+def test_a_turn_with_half_an_emoji_recalls(db: Db, db_url: str, account: UUID) -> None:
+    store = Store(db)
+    memory = store.insert_memory(account, "I use pnpm.")
+
+    async def body() -> None:
+        async with AsyncStore(db_url) as asynchronous:
+            for turn in ("pnpm \ud83d", "pnpm\0", "\ud83dpnpm"):
+                assert (await asynchronous.recall(account, turn, strict=True)).memories == (memory,)
+                assert store.recall(account, turn, strict=True).memories == (memory,)
+
+    asyncio.run(body())
+    for text in ("pnpm \ud83d", "pnpm\0"):
+        with pytest.raises(InvalidMemory) as caught:
+            store.insert_memory(account, text)
+        assert caught.value.name == "text_not_storable"
+
+
 def test_text_that_only_looks_so(db: Db, account: UUID) -> None:
     store = Store(db)
     for body in (r"\u0000", r"\\u0000", "\\", r"\ud800", "😀", "\x01\x7f", "a\u2028b"):
@@ -287,12 +321,12 @@ def test_text_that_only_looks_so(db: Db, account: UUID) -> None:
 def test_the_kind_tells_what_it_is_about(db: Db, account: UUID) -> None:
     store = Store(db)
     assert type(refusal(lambda: store.insert_memory(account, "a\0"))) is InvalidMemory
-    assert type(refusal(lambda: store.recall(account, "a\0"))) is InvalidValue
+    assert type(refusal(lambda: store.find_user("a\0"))) is InvalidValue
 
     async def body() -> None:
-        await AsyncStore("dbname=unused").recall(account, "a\0")
+        await AsyncStore("dbname=unused").find_user("a\0")
 
-    assert refusal(lambda: asyncio.run(body())).field == "query"
+    assert refusal(lambda: asyncio.run(body())).field == "external_ref"
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
