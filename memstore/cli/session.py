@@ -1,16 +1,19 @@
 """One run of the command: its database and its account."""
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
 import psycopg
 
+from memstore import schema
 from memstore.cli.errors import UsageError
 from memstore.cli.output import Output
 from memstore.embedded import EmbeddedServer
@@ -27,11 +30,14 @@ from memstore.models import Claim, Memory
 from memstore.store import Store
 from memstore.wire import connection_string
 
+T = TypeVar("T")
+
 DEFAULT_ACCOUNT = "default"
 
 _PAGE = 200
 _SHORTEST_ID = 4
 _TIMEOUT = 5.0  # seconds for a connection
+_PATIENCE = 60.0  # seconds until the private server has a connection left
 
 
 class Session:
@@ -82,7 +88,7 @@ class Session:
     @cached_property
     def server(self) -> EmbeddedServer | None:
         """The private server, unless another database was named; it runs to the end of the session."""
-        return None if self._named_url else self._held.enter_context(EmbeddedServer())
+        return None if self._named_url else self._held.enter_context(EmbeddedServer(keep_connection=True))
 
     @cached_property
     def url(self) -> str:
@@ -92,15 +98,29 @@ class Session:
     @cached_property
     def connection(self) -> psycopg.Connection[Any]:
         """A connection; the private server's database is brought up to date first."""
-        # Nothing is prepared: a pooler may give the next statement another server connection.
-        connection = psycopg.connect(self.url, autocommit=True, prepare_threshold=None)
-        self._held.enter_context(closing(connection))
         if self.server:
-            from memstore import schema
-
-            if installed(connection) != schema.checksums():
-                schema.migrate(self.url)
+            connection = _updated(self.server)
+        else:
+            # Nothing is prepared: a pooler may give the next statement another server connection.
+            connection = psycopg.connect(self.url, autocommit=True, prepare_threshold=None)
+        self._held.enter_context(closing(connection))
         return connection
+
+    def clean_later(self, deleted: bool = True) -> None:
+        """Has the private server rewrite its tables later, as `EmbeddedServer.clean_later` does."""
+        if self.server:
+            self.server.clean_later(deleted)
+
+    def migrate(self) -> list[str]:
+        """Brings the database up to date.
+
+        Returns:
+            The names of the migrations that were applied.
+        """
+        if self.server:
+            with self.server.migrating():
+                return _patiently(partial(_migrate_private, self.server.url))
+        return schema.migrate(self.url)
 
     @cached_property
     def store(self) -> Store:
@@ -230,6 +250,62 @@ def _named(given: str, ids: Iterable[UUID], nothing: MemstoreError) -> UUID:
     if len(found) > 1:
         raise MemstoreError(f"{len(found)} ids begin so.", name="id_ambiguous")
     return found.pop()
+
+
+def _updated(server: EmbeddedServer) -> psycopg.Connection[Any]:
+    """Gives a connection to the private database, which is brought up to date first."""
+    connection, server.connection = server.connection, None
+    connect = partial(psycopg.connect, server.url, autocommit=True, prepare_threshold=None)
+    connection = connection or _patiently(connect)
+    if _is_current(connection, server.started):
+        return connection
+    # Of many commands at once, those that wait leave the server's connections to the one that migrates.
+    connection.close()
+    with server.migrating():
+        connection = _patiently(connect)
+        if not _is_current(connection, server.started):
+            _patiently(partial(_migrate_private, server.url))
+    return connection
+
+
+def _is_current(connection: psycopg.Connection[Any], started: bool) -> bool:
+    """Tells whether the private database needs no migration; whoever started the server looks closer."""
+    if installed(connection) != schema.recorded_checksums():
+        return False
+    return not started or len(set(_pgvector(connection))) == 1
+
+
+def _pgvector(connection: psycopg.Connection[Any]) -> tuple[bool, bool]:
+    """Tells whether pgvector is in the database, and whether the server has it."""
+    ((there, possible),) = connection.execute(
+        "select exists (select from pg_extension where extname = 'vector'),"
+        " exists (select from pg_available_extensions where name = 'vector')"
+    ).fetchall()
+    return there, possible
+
+
+def _migrate_private(url: str) -> list[str]:
+    """Migrates the private database, with pgvector where its server has it."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        there, possible = _pgvector(connection)
+        if there != possible:
+            # A server whose pgvector can't be loaded goes on without.
+            with suppress(psycopg.Error):
+                connection.execute("create extension vector" if possible else "drop extension vector")
+    return schema.migrate(url)  # which compiles what depends on it
+
+
+def _patiently(work: Callable[[], T]) -> T:
+    """Does what needs connections of the private server, of which many commands at once may use up all."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return work()
+        except psycopg.OperationalError as error:
+            # psycopg has no code of it; the server speaks English.
+            if not re.search("too many clients|connection slots", str(error)) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.05)
 
 
 def installed(connection: psycopg.Connection[Any]) -> dict[str, str | None] | None:

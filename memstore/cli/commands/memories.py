@@ -69,6 +69,7 @@ def correct(
     """
     body = read_text(text)
     actor, target = session.find(id)
+    session.clean_later(deleted=False)
     memory = session.store.supersede_memory(
         actor,
         target,
@@ -87,7 +88,9 @@ def correct(
 @command("memstore forget 6f1d2a90")
 def forget(session: "Session", id: Id) -> None:
     """Forget a memory: it is deleted, for good."""
-    session.out.memory(session.store.delete_memory(*session.find(id)), "forgot")
+    actor, found = session.find(id)
+    session.clean_later()
+    session.out.memory(session.store.delete_memory(actor, found), "forgot")
 
 
 @command("memstore list", "memstore list --all --json | jq -r .body", name="list")

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 @command("memstore migrate --database-url postgresql://localhost/agents")
 def migrate(session: "Session") -> None:
     """Install memstore in the database, or bring it up to date."""
-    from memstore.schema import migrate
-
-    applied = migrate(session.url)
+    applied = session.migrate()
     if session.out.as_json:
         session.out.facts({"applied": applied})
     else:
@@ -129,6 +127,7 @@ def embed(
 
     embedder = find_embedder(model)
     require_working(embedder)
+    session.clean_later(deleted=False)
     done = Filled()
     with progress(lambda: count_unembedded(session.connection, embedder.model)) as advance:
 
@@ -195,6 +194,7 @@ def demo(session: "Session") -> None:
     """Show the store at work, under an account that is erased at the end."""
     from memstore.cli.demo import run_demo
 
+    session.clean_later()
     for step in run_demo(session.connection):
         if session.out.as_json:
             session.out.facts(asdict(step))
@@ -225,6 +225,7 @@ def psql(
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
     session.connection.close()  # it was opened to migrate the private database
+    session.clean_later()
     program = _find_psql(session)
     parameters = conninfo_to_dict(session.url)
     environment = dict(os.environ)

@@ -38,6 +38,7 @@ def import_(
     """
     from memstore.cli.importing import Import, LineRefused
 
+    session.clean_later(deleted=False)
     work = Import(session.connection, session.patient_store(_EMBEDDING_LIMIT), session.writer)
     try:
         # A pipe has the size 0.
