@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'5bb5eee13ba64a15f7ff8a43a5cc5f3aa6b9a1e0910635ef8d66fd30fdb599b1',
+'11a4b95e0be095f8cdf30fafa82521c31a5a4c259337bcd81d2eb42410ae779e',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

@@ -50,6 +50,9 @@ export_account: Final[Function[Document]] = Function("export_account", wire.docu
 export_memories: Final[Function[list[Document]]] = Function(
     "export_memories", wire.documents, {"actor": "uuid", "page_size": "integer", "after": "uuid"}
 )
+find_ids: Final[Function[list[UUID]]] = Function(
+    "find_ids", wire.identities, {"actor": "uuid", "prefix": "text", "kind": "text", "page_size": "integer"}
+)
 get_memory: Final[Function[Memory]] = Function(
     "get_memory", wire.row(Memory), {"actor": "uuid", "id": "uuid"}
 )

@@ -3,7 +3,7 @@
 import os
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -15,7 +15,7 @@ import psycopg
 
 from memstore import schema
 from memstore.cli.errors import UsageError
-from memstore.cli.output import Output
+from memstore.cli.output import Output, printable
 from memstore.embedded import EmbeddedServer
 from memstore.embedders import Embedder, ready
 from memstore.errors import (
@@ -24,7 +24,6 @@ from memstore.errors import (
     MemoryNotFound,
     MemstoreError,
     RecordTargetNotFound,
-    StewardRequired,
 )
 from memstore.models import Claim, Memory
 from memstore.store import Store
@@ -195,8 +194,7 @@ class Session:
         nothing = MemoryNotFound("The account has no such memory.", name="memory_not_found")
         if actor is None:
             raise nothing
-        ids = (memory.id for memory in self.memories(actor, superseded=True))
-        return actor, _named(given, ids, nothing)
+        return actor, self._named(actor, given, "memory", nothing)
 
     def find_claim(self, actor: UUID, given: str) -> UUID:
         """Finds the claim that a full id names, or the beginning of one. Stewards find all live claims.
@@ -206,16 +204,8 @@ class Session:
             MemstoreError: Several are.
             UsageError: It is too short.
         """
-
-        def ids() -> Iterator[UUID]:
-            yield from (memory.id for memory in self.memories(actor, bucket="system", superseded=True))
-            try:
-                yield from (claim.memory.id for claim in self.claims(actor))
-            except StewardRequired:
-                return
-
         nothing = RecordTargetNotFound("There is no such claim.", name="record_target_not_found")
-        return _named(given, ids(), nothing)
+        return self._named(actor, given, "claim", nothing)
 
     def find_challenge(self, actor: UUID, given: str) -> UUID:
         """Finds the challenge that a full id names, or the beginning of one: on claims with open challenges.
@@ -225,31 +215,23 @@ class Session:
             MemstoreError: Several are.
             UsageError: It is too short.
         """
-        ids = (
-            record.id
-            for claim in self.claims(actor)
-            if claim.open_challenges
-            for record in self.store.list_records(actor, claim.memory.id)
-            if record.role == "challenge"
-        )
         nothing = ChallengeNotFound("There is no such challenge.", name="challenge_not_found")
-        return _named(given, ids, nothing)
+        return self._named(actor, given, "challenge", nothing)
 
-
-def _named(given: str, ids: Iterable[UUID], nothing: MemstoreError) -> UUID:
-    """Gives the one id that begins as given; `ids` are read only where that isn't a full id."""
-    try:
-        return UUID(given)
-    except ValueError:
-        pass
-    if len(given) < _SHORTEST_ID:
-        raise UsageError(f"an id, or at least its first {_SHORTEST_ID} characters, is needed")
-    found = {id for id in ids if str(id).startswith(given.lower())}
-    if not found:
-        raise nothing
-    if len(found) > 1:
-        raise MemstoreError(f"{len(found)} ids begin so.", name="id_ambiguous")
-    return found.pop()
+    def _named(self, actor: UUID, given: str, kind: str, nothing: MemstoreError) -> UUID:
+        try:
+            return UUID(given)
+        except ValueError:
+            pass
+        if len(given) < _SHORTEST_ID:
+            raise UsageError(f"an id, or at least its first {_SHORTEST_ID} characters, is needed")
+        found = self.store.find_ids(actor, printable(given), kind=kind, page_size=_PAGE)
+        if not found:
+            raise nothing
+        if len(found) > 1:
+            number = str(len(found)) if len(found) < _PAGE else f"{_PAGE} or more"
+            raise MemstoreError(f"{number} ids begin so.", name="id_ambiguous")
+        return found[0]
 
 
 def _updated(server: EmbeddedServer) -> psycopg.Connection[Any]:
