@@ -71,7 +71,8 @@ class Session:
         self._held.close()
 
     @cached_property
-    def _named_url(self) -> str | None:
+    def named_url(self) -> str | None:
+        """The database that was named; None for the private one."""
         if self._given_url == "":  # such as a script's unset variable
             raise UsageError("--database-url is empty")
         named = {"--database-url": self._given_url}
@@ -87,12 +88,12 @@ class Session:
     @cached_property
     def server(self) -> EmbeddedServer | None:
         """The private server, unless another database was named; it runs to the end of the session."""
-        return None if self._named_url else self._held.enter_context(EmbeddedServer(keep_connection=True))
+        return None if self.named_url else self._held.enter_context(EmbeddedServer(keep_connection=True))
 
-    @cached_property
+    @property
     def url(self) -> str:
         """The database."""
-        return self.server.url if self.server else self._named_url or ""
+        return self.server.url if self.server else self.named_url or ""
 
     @cached_property
     def connection(self) -> psycopg.Connection[Any]:
@@ -104,6 +105,22 @@ class Session:
             connection = psycopg.connect(self.url, autocommit=True, prepare_threshold=None)
         self._held.enter_context(closing(connection))
         return connection
+
+    def reach(self) -> str:
+        """Has the database up: the private server is started, also again where it has died.
+
+        Returns:
+            The URL.
+        """
+        if self.server:
+            if not self.server.is_up():
+                self.server.start_again()
+            _updated(self.server).close()
+        return self.url
+
+    def is_up(self) -> bool:
+        """Tells whether the private server runs, without waiting; another database isn't looked after."""
+        return self.server is None or self.server.is_up()
 
     def clean_later(self, deleted: bool = True) -> None:
         """Has the private server rewrite its tables later, as `EmbeddedServer.clean_later` does."""

@@ -24,6 +24,7 @@ def test_generated(db: Db) -> None:
     found = client.methods(db)
     again = "write it again with: python -m tests.generate"
     assert (API / "calls.py").read_text("utf-8") == client.calls_py(found, calls.SCHEMA_VERSION), again
+    assert (API / "rules.py").read_text("utf-8") == client.rules_py(db), again
     assert (API / "store.py").read_text("utf-8") == client.methods_py(found, asynchronous=False), again
     assert (API / "aio.py").read_text("utf-8") == client.methods_py(found, asynchronous=True), again
 

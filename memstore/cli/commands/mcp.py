@@ -1,6 +1,8 @@
 """The command that an agent's client starts: an MCP server."""
 
 import os
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -36,15 +38,9 @@ def mcp(
     """
     import signal
 
-    try:
-        from memstore.mcp_server.server import serve
-    except ModuleNotFoundError as error:
-        if error.name not in ("mcp", "pydantic", "anyio"):
-            raise
-        complain("memstore mcp needs more packages: pip install 'pg-memstore[mcp]'")
-        raise typer.Exit(REFUSED) from None
-    if session.server:
-        session.connection.close()  # it was opened to migrate the private database
+    from memstore.aio import AsyncStore
+    from memstore.embedders import ready
+    from memstore.mcp_server.database import Attempt, PrivateStore
 
     def end(number: int, _: object) -> None:
         # Not by an exception: a thread that waits for standard input would keep the process alive.
@@ -53,4 +49,20 @@ def mcp(
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
-    serve(session.url, session.account, claims)
+
+    # The private server starts while the rest is imported, and while the client is answered.
+    url = session.named_url
+    make_store: Callable[[], AsyncStore | PrivateStore]
+    if url is None:
+        first = Attempt(session)
+        make_store = lambda: PrivateStore(session, first, ready())  # noqa: E731
+    else:
+        make_store = partial(AsyncStore, url, embedder=ready())
+    try:
+        from memstore.mcp_server.server import serve
+    except ModuleNotFoundError as error:
+        if error.name not in ("mcp", "pydantic", "anyio"):
+            raise
+        complain("memstore mcp needs more packages: pip install 'pg-memstore[mcp]'")
+        raise typer.Exit(REFUSED) from None
+    serve(make_store, session.account, claims)
