@@ -5,21 +5,24 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from memstore.cli.application import command
-from memstore.cli.errors import REFUSED
+from memstore.cli.application import commands_of
+from memstore.cli.errors import REFUSED, Exit
 from memstore.cli.output import complain
+from memstore.cli.parameters import Command, Option
 
 if TYPE_CHECKING:
     from memstore.cli.session import Session
+
+
+COMMANDS: dict[str, Command] = {}
+command = commands_of(COMMANDS)
 
 
 @command("memstore mcp --account me", "claude mcp add memory -- memstore mcp --account me")
 def mcp(
     session: "Session",
     claims: Annotated[
-        bool, typer.Option("--claims", help="Also the tools that propose and challenge shared claims.")
+        bool, Option("--claims", help="Also the tools that propose and challenge shared claims.")
     ] = False,
 ) -> None:
     """Serve the memories of one account to an agent, by the Model Context Protocol on stdin and stdout.
@@ -64,5 +67,5 @@ def mcp(
         if error.name not in ("mcp", "pydantic", "anyio"):
             raise
         complain("memstore mcp needs more packages: pip install 'pg-memstore[mcp]'")
-        raise typer.Exit(REFUSED) from None
+        raise Exit(REFUSED) from None
     serve(make_store, session.account, claims)

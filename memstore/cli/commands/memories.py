@@ -3,8 +3,6 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from memstore.cli.application import (
     AsOf,
     Bucket,
@@ -16,18 +14,23 @@ from memstore.cli.application import (
     NewId,
     Source,
     Text,
-    command,
+    commands_of,
     day,
     evidence_refs_of,
     read_text,
     show_first,
 )
 from memstore.cli.output import complain
+from memstore.cli.parameters import Command, Option
 from memstore.models import Recall
 
 # Not at run time: help texts and completion would wait for psycopg.
 if TYPE_CHECKING:
     from memstore.cli.session import Session
+
+
+COMMANDS: dict[str, Command] = {}
+command = commands_of(COMMANDS)
 
 
 @command(
@@ -97,11 +100,9 @@ def forget(session: "Session", id: Id) -> None:
 def list_(
     session: "Session",
     bucket: Bucket = None,
-    superseded: Annotated[bool, typer.Option("--all", help="Also those that were superseded.")] = False,
+    superseded: Annotated[bool, Option("--all", help="Also those that were superseded.")] = False,
     limit: Limit = None,
-    after: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only those listed after this memory.")
-    ] = None,
+    after: Annotated[str | None, Option(metavar="ID", help="Only those listed after this memory.")] = None,
 ) -> None:
     """List the memories, newest first."""
     if after is None:
@@ -139,10 +140,8 @@ def history(session: "Session", id: Id) -> None:
 def recall(
     session: "Session",
     turn: Text,
-    maximum: Annotated[int | None, typer.Option("--max", metavar="NUMBER", help="The most memories.")] = None,
-    characters: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="The most characters of bodies.")
-    ] = None,
+    maximum: Annotated[int | None, Option("--max", metavar="NUMBER", help="The most memories.")] = None,
+    characters: Annotated[int | None, Option(metavar="NUMBER", help="The most characters of bodies.")] = None,
 ) -> None:
     """Recall what to tell a model before a turn."""
     query = read_text(turn)

@@ -6,16 +6,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
-import typer
-
-from memstore.cli.application import command, progress
-from memstore.cli.errors import REFUSED, UNREACHABLE, UsageError
+from memstore.cli.application import commands_of, progress
+from memstore.cli.errors import REFUSED, UNREACHABLE, Exit, UsageError
 from memstore.cli.output import complain, printable
+from memstore.cli.parameters import Argument, Command, Option
 from memstore.models import Settings
 
 # Not at run time: help texts and completion would wait for psycopg.
 if TYPE_CHECKING:
     from memstore.cli.session import Session
+
+
+COMMANDS: dict[str, Command] = {}
+command = commands_of(COMMANDS)
 
 
 @command("memstore migrate --database-url postgresql://localhost/agents")
@@ -34,7 +37,7 @@ def migrate(session: "Session") -> None:
 def verify(
     session: "Session",
     data: Annotated[
-        bool, typer.Option("--data", help="Check all that is stored instead; for the operator.")
+        bool, Option("--data", help="Check all that is stored instead; for the operator.")
     ] = False,
 ) -> None:
     """Check that the database is as this version needs it; exit 1 where it isn't."""
@@ -47,7 +50,7 @@ def verify(
         document=asdict,
     )
     if not all(check.ok for check in checks):
-        raise typer.Exit(REFUSED)
+        raise Exit(REFUSED)
 
 
 @command("memstore stats", "memstore stats --json | jq -r 'select(.name == \"dead_rows\")'")
@@ -91,8 +94,8 @@ def _print_accounts(session: "Session", only: UUID | None) -> None:
 @command("memstore steward reviewer-1", "memstore steward reviewer-1 --off")
 def steward(
     session: "Session",
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Your own id of the account.")],
-    off: Annotated[bool, typer.Option("--off", help="Unmark it.")] = False,
+    name: Annotated[str, Argument(metavar="NAME", help="Your own id of the account.")],
+    off: Annotated[bool, Option("--off", help="Unmark it.")] = False,
 ) -> None:
     """Mark an account as a steward; for the database's owner.
 
@@ -111,7 +114,7 @@ def embed(
     session: "Session",
     model: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="The ready model, which is the default; or MODULE:VARIABLE, a memstore.Embedder of yours.",
         ),
@@ -140,7 +143,7 @@ def embed(
     session.out.facts({"model": embedder.model, **asdict(done)})
     if done.skipped:
         complain("What was skipped could not be embedded; it is tried again the next time.")
-        raise typer.Exit(REFUSED)
+        raise Exit(REFUSED)
 
 
 @command("memstore settings")
@@ -155,7 +158,7 @@ def settings(session: "Session") -> None:
 )
 def configure(
     session: "Session",
-    changes: Annotated[list[str], typer.Argument(metavar="NAME=VALUE...", help="See memstore settings.")],
+    changes: Annotated[list[str], Argument(metavar="NAME=VALUE...", help="See memstore settings.")],
 ) -> None:
     """Change settings; for the database's owner.
 
@@ -216,7 +219,7 @@ def demo(session: "Session") -> None:
 )
 def psql(
     session: "Session",
-    arguments: Annotated[list[str] | None, typer.Argument(metavar="[-- ARGUMENTS]", help="For psql.")] = None,
+    arguments: Annotated[list[str] | None, Argument(metavar="[-- ARGUMENTS]", help="For psql.")] = None,
 ) -> None:
     """Open psql on the database."""
     import signal
@@ -234,7 +237,7 @@ def psql(
     # Not SIG_IGN, which psql would inherit.
     signal.signal(signal.SIGINT, lambda *_: None)
     result = subprocess.run([program, make_conninfo("", **parameters), *(arguments or [])], env=environment)
-    raise typer.Exit(result.returncode if result.returncode >= 0 else 128 - result.returncode)
+    raise Exit(result.returncode if result.returncode >= 0 else 128 - result.returncode)
 
 
 def _find_psql(session: "Session") -> str:
@@ -254,4 +257,4 @@ def _find_psql(session: "Session") -> str:
     if own.is_file():
         return str(own)
     complain("There is no psql: install PostgreSQL's client programs.")
-    raise typer.Exit(UNREACHABLE)
+    raise Exit(UNREACHABLE)
