@@ -28,10 +28,12 @@ def _run() -> int:
         complain(MORE_PACKAGES)
         return 1
     from memstore.cli.plain import run
+    from memstore.cli.streams import leave
 
     code = run(sys.argv[1:])
-    if code is None:
-        from memstore.cli.interface import app
+    if code is not None:
+        leave(code)
+    from memstore.cli.interface import app
 
-        app(prog_name="memstore")
-    return code or 0
+    app(prog_name="memstore")
+    return 0

@@ -1,5 +1,6 @@
 """What the commands of `memstore` share: registration, options, and reading and printing."""
 
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -119,6 +120,13 @@ def read_text(text: str) -> str:
     except UnicodeDecodeError:
         pass
     raise UsageError("standard input isn't UTF-8")
+
+
+def read_turn(text: str) -> str:
+    """Gives a turn, as `read_text`; what PostgreSQL can't store is replaced, since no turn fails for that."""
+    if text == "-":
+        text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+    return re.sub("[\0\ud800-\udfff]", "\ufffd", text)
 
 
 def show_first(found: Iterator[T], limit: int | None, show: Callable[[Iterator[T]], None]) -> T | None:

@@ -37,7 +37,6 @@ class _Group(TyperGroup):
 
         sys.exit(reported(work))
 
-
     def invoke(self, ctx: Any) -> Any:
         """Runs a command, before typer gives a closed pipe an exit code of its own."""
         try:
@@ -49,13 +48,13 @@ class _Group(TyperGroup):
 
 
 def _complaint(error: Any) -> str:
-    possibilities = getattr(error, "possibilities", None)
-    if possibilities is None or not hasattr(error, "option_name"):
+    if not hasattr(error, "option_name") or not hasattr(error, "possibilities"):
         return str(error.format_message())
     # Not the option's name where it may be the beginning of a text.
     parameters = error.ctx.command.params if error.ctx else []
     if any(each.metavar in ("TEXT", "GROUND") for each in parameters):
-        meant = f"; did you mean {' or '.join(sorted(possibilities))}?" if possibilities else ";"
+        similar = " or ".join(sorted(error.possibilities or ()))
+        meant = f"; did you mean {similar}?" if similar else ";"
         return f"There is no such option{meant} put -- before a text that begins with -."
     return str(error.format_message())
 

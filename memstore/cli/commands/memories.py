@@ -18,6 +18,7 @@ from memstore.cli.application import (
     day,
     evidence_refs_of,
     read_text,
+    read_turn,
     show_first,
 )
 from memstore.cli.output import complain
@@ -144,7 +145,7 @@ def recall(
     characters: Annotated[int | None, Option(metavar="NUMBER", help="The most characters of bodies.")] = None,
 ) -> None:
     """Recall what to tell a model before a turn."""
-    query = read_text(turn)
+    query = read_turn(turn)
     actor = session.reader()
     answer = Recall(backend="none")
     if actor is not None:
