@@ -42,13 +42,20 @@ def read(arguments: Sequence[str]) -> Callable[[], None] | None:
             if given.startswith("-"):
                 _read_option(given, rest, SHARED, before)
                 continue
-            command = memories.COMMANDS[given]
+            command = memories.COMMANDS[given] if given != "mcp" else _mcp()
             mine = {each.name: each.default for each in SHARED}
             values = _read_arguments(command, rest, mine)
             return lambda: run_command(command, before, mine, values)
     except (_NotPlain, KeyError):
         pass
     return None
+
+
+def _mcp() -> Command:
+    """The command whose client may give up before it answers."""
+    from memstore.cli.commands.mcp import COMMANDS
+
+    return COMMANDS["mcp"]
 
 
 def _read_arguments(command: Command, rest: Iterator[str], shared: dict[str, Any]) -> dict[str, Any]:

@@ -84,6 +84,7 @@ def test_plain_lines_are_read_as_typer_reads_them(monkeypatch: pytest.MonkeyPatc
         ["list", "--limit", "2", "--all"],
         ["recall", "--", "-fix"],
         ["correct", "aaaa", "-"],
+        ["mcp", "--account", "me", "--claims"],
     ],
 )
 def test_what_is_plain(line: list[str]) -> None:
