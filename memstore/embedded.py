@@ -4,7 +4,7 @@
         psycopg.connect(server.url)
 
 The first process starts the server, others join it, and it stops when the last one leaves or is killed. The
-data directory holds the cluster, the socket, a log without statements, and three files for flock(), whose
+data directory holds the cluster, the socket, a log without statements, and four files for flock(), whose
 locks the kernel releases even if the holder is killed.
 
 - `users.lock`: each process that uses the server has a shared lock. The supervisor (this file, run as a
@@ -12,7 +12,12 @@ locks the kernel releases even if the holder is killed.
   server has stopped.
 - `supervisor.lock`: the process that starts the server locks it, and the supervisor inherits the lock.
 - `server.lock`: all processes that write to the cluster inherit the lock. While one of them lives, even
-  without a supervisor, no other server is started.
+  without a supervisor, no other server is started; so whoever has it may remove what a killed server left.
+- `migrate.lock`: held by the one process that brings the database up to date.
+
+Empty files ask the supervisor to rewrite the tables, without the command that deletes waiting for it:
+`cleaning.due` after a deletion, `cleaning.perhaps` if enough rows are dead. It does so once no process uses
+the server, or beside them, and gives way to whoever waits for a table; `cleaning.begun` is there meanwhile.
 
 The superuser has no password: the server listens on no network, and only its own account and root can use the
 socket. PostgreSQL refuses to run as root, so root's server runs as the owner of the data directory; for a new
@@ -33,7 +38,7 @@ import sys
 import time
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from urllib.parse import quote
 
 if sys.platform != "win32":
@@ -45,6 +50,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    import psycopg
+
     Account = pwd.struct_passwd
     Settings = Mapping[str, str]
 
@@ -53,6 +60,8 @@ SUPERUSER = "postgres"
 PORT = 5432  # only names the socket
 
 _PATIENCE = 60.0  # seconds for a server to start, to recover or to stop
+_CLEANING_INTERVAL = 10.0  # seconds between looks whether to clean while processes use the server
+_ENOUGH_DEAD = "n_dead_tup > 1000 + 0.2 * n_live_tup"
 _LONGEST_SOCKET_PATH = 103  # bytes: macOS has 103, Linux 107
 _LARGEST_LOG = 1 << 20  # bytes; a larger one is emptied by the next start
 
@@ -64,7 +73,12 @@ _QUIET = {
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
-_PRIVATE = {"listen_addresses": "", "port": str(PORT), "unix_socket_permissions": "0700"}
+_PRIVATE = {
+    "listen_addresses": "",
+    "port": str(PORT),
+    "unix_socket_permissions": "0700",
+    "wal_recycle": "off",  # a recycled segment would hold deleted texts until it is full again
+}
 
 
 class EmbeddedServerError(RuntimeError):
@@ -81,17 +95,22 @@ def find_binaries() -> Path:
         if _has_server(Path(chosen)):
             return Path(chosen).absolute()
         raise EmbeddedServerError(f"MEMSTORE_PG_BINDIR: no postgres and initdb in {chosen}")
-    candidates = [_wheel_binaries()]
-    with suppress(OSError):
-        candidates.append(Path(_run(["pg_config", "--bindir"]).stdout.strip()))
-    debian = sorted(Path("/usr/lib/postgresql").glob("[0-9]*/bin"), key=lambda path: float(path.parts[-2]))
-    candidates += reversed(debian)
-    for candidate in candidates:
-        if candidate and _has_server(candidate):
+    for candidate in _candidates():
+        if _has_server(candidate):
             return candidate
     raise EmbeddedServerError(
         "no PostgreSQL server found: pip install 'pg-memstore[cli]', or install PostgreSQL 15 or later "
         "and set MEMSTORE_PG_BINDIR to the directory of its initdb"
+    )
+
+
+def _candidates() -> Iterator[Path]:
+    if wheel := _wheel_binaries():
+        yield wheel
+    with suppress(OSError):
+        yield Path(_run(["pg_config", "--bindir"]).stdout.strip())
+    yield from sorted(
+        Path("/usr/lib/postgresql").glob("[0-9]*/bin"), key=lambda path: float(path.parts[-2]), reverse=True
     )
 
 
@@ -114,6 +133,7 @@ class EmbeddedServer:
         binaries: the `bin` directory of the PostgreSQL to use.
         settings: server settings, which apply if this process starts the server; it never listens on a
             network. With fsync off, a crash may lose the data.
+        keep_connection: keep the connection by which the server was found ready, as `connection`.
 
     Attributes:
         data_dir: the directory, resolved.
@@ -121,6 +141,8 @@ class EmbeddedServer:
         socket_dir: the socket's directory, libpq's `host`; the port is `PORT`.
         binaries: the directory of the server's programs.
         version: of the running server, such as "18.4".
+        started: whether this process started the server, and didn't join it.
+        connection: the connection that was to be kept, in autocommit mode; the caller closes it.
 
     Raises:
         EmbeddedServerError: on entering, when the server can't be started or reached.
@@ -131,9 +153,16 @@ class EmbeddedServer:
     socket_dir: Path
     binaries: Path
     version: str
+    started: bool
+    connection: psycopg.Connection[tuple[object, ...]] | None
 
     def __init__(
-        self, data_dir: Path | None = None, *, binaries: Path | None = None, settings: Settings | None = None
+        self,
+        data_dir: Path | None = None,
+        *,
+        binaries: Path | None = None,
+        settings: Settings | None = None,
+        keep_connection: bool = False,
     ):
         if sys.platform == "win32":
             raise EmbeddedServerError("there is no private server on Windows: set MEMSTORE_DATABASE_URL")
@@ -143,20 +172,18 @@ class EmbeddedServer:
         self._cluster = self.data_dir / "cluster"
         self._log = self.data_dir / "server.log"
         self._supervisor: subprocess.Popen[bytes] | None = None
+        self._keep_connection = keep_connection
+        self.started = False
+        self.connection = None
 
     def __enter__(self) -> EmbeddedServer:
         deadline = time.monotonic() + _PATIENCE
-        with ExitStack() as held:
-            try:
-                account = self._claim_directory()
-                self._release = _release(self.binaries)
-                self._check_release()
-                users_lock = held.enter_context(self._open("users.lock"))
-                self._wait_for_lock(users_lock, fcntl.LOCK_SH, deadline)
-                self._reach_server(account, deadline)
-            except OSError as error:
-                problem = f"{error.strerror}: {error.filename}" if error.filename else str(error)
-                raise EmbeddedServerError(f"no server in {self.data_dir}: {problem}") from error
+        self.started = False
+        with ExitStack() as held, self._problems_told():
+            account = self._claim_directory()
+            users_lock = held.enter_context(self._open("users.lock"))
+            self._wait_for_lock(users_lock, fcntl.LOCK_SH, deadline)
+            self._reach_server(account, deadline)
             self._held = held.pop_all()
         return self
 
@@ -168,22 +195,66 @@ class EmbeddedServer:
             self._supervisor.returncode = 0  # it runs on for the other users; Python would warn of that
         self._supervisor = None
 
+    def is_up(self) -> bool:
+        """Return whether a supervisor looks after the server; it ends with the server. Takes microseconds."""
+        with self._problems_told(), self._open("supervisor.lock") as supervisor_lock:
+            # Shared, so that processes that ask at once don't take each other for a supervisor.
+            return not _try_lock(supervisor_lock, fcntl.LOCK_SH)
+
+    def start_again(self) -> None:
+        """Start the server again where it has died, or join the one that another process starts.
+
+        The URL changes where the socket can't be in the data directory. One thread at a time may call this,
+        inside the `with` block.
+
+        Raises:
+            EmbeddedServerError: as on entering.
+        """
+        if self._supervisor and self._supervisor.poll() is not None:
+            self._supervisor = None
+        with self._problems_told():
+            self._reach_server(self._claim_directory(), time.monotonic() + _PATIENCE)
+
+    @contextmanager
+    def migrating(self) -> Iterator[None]:
+        """Hold the lock of the one process that may migrate the database; wait for it as long as needed."""
+        with self._open("migrate.lock") as migrate_lock:
+            self._wait_for_lock(migrate_lock, fcntl.LOCK_EX, float("inf"))
+            yield
+
+    def clean_later(self, deleted: bool = True) -> None:
+        """Have the supervisor rewrite the tables, without waiting for it.
+
+        To be called before a deletion, after which the caller may be killed.
+
+        Args:
+            deleted: whether texts are deleted, which stay in the files until then; else it is done if enough
+                rows are dead.
+        """
+        with self._problems_told(), self._open("cleaning.due" if deleted else "cleaning.perhaps"):
+            pass
+
+    @contextmanager
+    def _problems_told(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            problem = f"{error.strerror}: {error.filename}" if error.filename else str(error)
+            raise EmbeddedServerError(f"no server in {self.data_dir}: {problem}") from error
+
     def _claim_directory(self) -> Account | None:
         """Create the directory, private; return the server's account where that isn't this process's."""
         owner = os.geteuid()
+        new = True
         if self.data_dir.exists():
             names = [path.name for path in self.data_dir.iterdir()]
-            if names and "users.lock" not in names:
+            new = "users.lock" not in names
+            if names and new:
                 raise EmbeddedServerError(f"{self.data_dir} holds other data: choose another directory")
             owner = self.data_dir.stat().st_uid
         account = _server_account(owner) if os.geteuid() == 0 else None
-        if account:
-            above = next(path for path in self.data_dir.parents if path.exists())
-            if _run(["test", "-x", str(above)], account).returncode:
-                raise EmbeddedServerError(
-                    f"root's server runs as {account.pw_name}, which cannot reach {self.data_dir}: "
-                    "choose another directory"
-                )
+        if new:
+            self._check_reach(account)
         self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if account and owner != account.pw_uid:
             os.chown(self.data_dir, account.pw_uid, account.pw_gid)
@@ -191,7 +262,17 @@ class EmbeddedServer:
             self.data_dir.chmod(0o700)
         return account
 
+    def _check_reach(self, account: Account | None) -> None:
+        if account:
+            above = next(path for path in self.data_dir.parents if path.exists())
+            if _run(["test", "-x", str(above)], account).returncode:
+                raise EmbeddedServerError(
+                    f"root's server runs as {account.pw_name}, which cannot reach {self.data_dir}: "
+                    "choose another directory"
+                )
+
     def _check_release(self) -> None:
+        self._release = _release(self.binaries)
         with suppress(FileNotFoundError):
             made_by = (self._cluster / "PG_VERSION").read_text().strip()
             if made_by != self._release.split(".")[0]:
@@ -205,6 +286,7 @@ class EmbeddedServer:
         with self._open("supervisor.lock") as supervisor_lock:
             while True:
                 if not self._supervisor and _try_lock(supervisor_lock, fcntl.LOCK_EX):
+                    self.started = True
                     log_start = self._log.stat().st_size if self._log.exists() else 0
                     self._supervisor = self._start(supervisor_lock, account, deadline)
                 if self._supervisor and self._supervisor.poll() is not None:
@@ -215,11 +297,10 @@ class EmbeddedServer:
                     raise EmbeddedServerError(f"PostgreSQL did not start: {complaint}")
                 problem = "it does not get ready"
                 if self._is_ready():
+                    # The file may be that of a server that has just stopped, or was killed.
                     problem = self._connect()
                     if not problem:
                         return
-                    # The pid file may be that of a server that has just stopped, so try again for a while.
-                    deadline = min(deadline, time.monotonic() + 5)
                 if time.monotonic() > deadline:
                     raise EmbeddedServerError(f"no server in {self.data_dir}: {problem}")
                 time.sleep(0.005)
@@ -240,13 +321,19 @@ class EmbeddedServer:
         import psycopg
 
         try:
-            with psycopg.connect(_url(self.socket_dir, "postgres"), autocommit=True) as connection:
-                databases = connection.execute("select datname from pg_catalog.pg_database").fetchall()
-                if (DATABASE,) not in databases:
-                    # Another process may create it at the same time.
-                    with suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation):
-                        connection.execute(f"create database {DATABASE}")
-                self.version = (connection.info.parameter_status("server_version") or "").split()[0]
+            try:
+                # Nothing is prepared: the database is migrated on other connections meanwhile.
+                connection = psycopg.connect(self.url, autocommit=True, prepare_threshold=None)
+            except psycopg.OperationalError as error:
+                if f'database "{DATABASE}" does not exist' not in str(error):
+                    raise
+                self._create_database()
+                return "it has no database"
+            self.version = (connection.info.parameter_status("server_version") or "").split()[0]
+            if self._keep_connection:
+                self.connection = connection
+            else:
+                connection.close()
         except psycopg.Error as error:
             problem = str(error).strip().splitlines()[0]
             if error.sqlstate:  # the server answered
@@ -254,9 +341,21 @@ class EmbeddedServer:
             return problem
         return ""
 
+    def _create_database(self) -> None:
+        import psycopg
+
+        # Another process may create it at the same time.
+        with (
+            suppress(psycopg.errors.DuplicateDatabase, psycopg.errors.UniqueViolation),
+            psycopg.connect(_url(self.socket_dir, "postgres"), autocommit=True) as connection,
+        ):
+            connection.execute(f"create database {DATABASE}")
+
     def _start(
         self, supervisor_lock: int, account: Account | None, deadline: float
     ) -> subprocess.Popen[bytes]:
+        self._check_reach(account)
+        self._check_release()
         with self._open("server.lock") as server_lock, self._open("server.log", os.O_APPEND) as log:
             if not _try_lock(server_lock, fcntl.LOCK_EX):
                 # A server whose supervisor was killed. On Linux it has got a signal to stop.
@@ -267,7 +366,7 @@ class EmbeddedServer:
             binaries = self._runnable_binaries(account)
             if not self._cluster.exists():
                 self._create_cluster(binaries, account, server_lock)
-            self._remove_misleading_pid_file()
+            self._remove_remains()
             if os.fstat(log).st_size > _LARGEST_LOG:
                 os.ftruncate(log, 0)
             socket_dir = self._make_socket_dir(account)
@@ -357,15 +456,17 @@ class EmbeddedServer:
             os.chown(place, account.pw_uid, account.pw_gid)
         return place
 
-    def _remove_misleading_pid_file(self) -> None:
-        """Remove a killed server's postmaster.pid if another program has its PID by now.
+    def _remove_remains(self) -> None:
+        """Remove the lock files of a killed server, whose PID another program may have by now.
 
-        PostgreSQL would take that program for the old server. It handles a PID without a process itself.
+        PostgreSQL would take that program for the old server, and joining processes the file for the new
+        server's. `server.lock` tells that no process of the old one lives.
         """
-        if sys.platform == "linux":
+        with suppress(OSError):
+            (self._cluster / "postmaster.pid").unlink()
+        for name in (f".s.PGSQL.{PORT}.lock", f".s.PGSQL.{PORT}"):
             with suppress(OSError):
-                if not Path(f"/proc/{self._postmaster_pid()}/cwd").samefile(self._cluster):
-                    (self._cluster / "postmaster.pid").unlink()
+                (self.data_dir / name).unlink()
 
     def _postmaster_pid(self) -> int:
         return int((self._cluster / "postmaster.pid").read_bytes().split()[0])
@@ -500,16 +601,139 @@ def _supervise(users_lock: str, socket_dir: str, server_lock: str, account: str,
         preexec_fn=_end_with_parent(),  # there are no threads yet
     )
 
+    data_dir = Path(users_lock).parent
+    cleaning = Lock()
+
+    def clean() -> bool:
+        with cleaning:
+            return _clean(socket_dir, data_dir)
+
     def stop_after_users() -> None:
-        # Held until this process exits, so that new users wait for that.
-        fcntl.flock(os.open(users_lock, os.O_RDWR), fcntl.LOCK_EX)
+        users = os.open(users_lock, os.O_RDWR)
+        while True:
+            # Held until this process exits, so that new users wait for that.
+            fcntl.flock(users, fcntl.LOCK_EX)
+            if not _is_cleaning_due(data_dir):
+                break
+            # As a user: others may join meanwhile, and who has just left doesn't wait.
+            fcntl.flock(users, fcntl.LOCK_SH)
+            if not clean():
+                fcntl.flock(users, fcntl.LOCK_EX)
+                break
         postmaster.send_signal(signal.SIGINT)  # fast shutdown, which doesn't wait for clients
 
-    Thread(target=stop_after_users, daemon=True).start()
+    def clean_meanwhile() -> None:
+        while True:
+            time.sleep(_CLEANING_INTERVAL)
+            if _is_cleaning_due(data_dir) and not clean():
+                time.sleep(_CLEANING_INTERVAL * 6)
+
+    for work in (stop_after_users, clean_meanwhile):
+        Thread(target=work, daemon=True).start()
     failed = postmaster.wait() != 0
     with suppress(OSError):
         Path(socket_dir).rmdir()  # fails for the data directory, which isn't empty
     return int(failed)
+
+
+def _is_cleaning_due(data_dir: Path) -> bool:
+    return any((data_dir / f"cleaning.{state}").exists() for state in ("due", "perhaps", "begun"))
+
+
+def _clean(socket_dir: str, data_dir: Path) -> bool:
+    """Rewrite the tables, and drop the WAL from before, unless somebody waits for a table.
+
+    After a plain vacuum a deleted text would still be in the free space of its page.
+
+    Returns:
+        Whether it worked. Where somebody waited it is still due.
+    """
+    begun = data_dir / "cleaning.begun"
+    try:
+        connection, other = _Connection(socket_dir), _Connection(socket_dir)
+        with suppress(FileNotFoundError):
+            (data_dir / "cleaning.perhaps").unlink()
+            time.sleep(0.1)  # the counters come when a session ends
+            if connection.ask(f"select from pg_stat_user_tables where {_ENOUGH_DEAD}"):
+                begun.touch()
+        with suppress(FileNotFoundError):
+            (data_dir / "cleaning.due").replace(begun)  # a deletion from here on asks again
+        if not begun.exists():
+            return True
+        (pid,) = connection.ask("select pg_backend_pid()")
+        waiting = (
+            "select from pg_stat_activity"
+            f" where wait_event_type = 'Lock' and {pid} = any (pg_blocking_pids(pid))"
+        )
+        connection.ask("set lock_timeout = '100ms'")  # others would queue behind this
+        for table in connection.ask(
+            "select oid::regclass::text from pg_class"
+            " where relnamespace = to_regnamespace('memstore') and relkind = 'r'"
+        ):
+            connection.send(f"vacuum full {table}")
+            while not connection.has_answered(0.05):
+                if other.ask(waiting):
+                    other.ask(f"select pg_cancel_backend({pid})")
+                    with suppress(OSError):
+                        connection.answer()
+                    time.sleep(1)
+                    return True
+            connection.answer()
+            connection.ask(f"vacuum {table}")  # for the visibility map and the counters
+        connection.ask("select pg_switch_wal()")
+        connection.ask("checkpoint")
+        begun.unlink()
+        other.close()
+        connection.close()
+    except OSError:
+        return False
+    return True
+
+
+class _Connection:
+    """A connection of the supervisor, which has no driver, by PostgreSQL's protocol."""
+
+    def __init__(self, socket_dir: str):
+        import socket
+
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(f"{socket_dir}/.s.PGSQL.{PORT}")
+        self._stream = self._socket.makefile("rb")
+        body = f"\0\3\0\0user\0{SUPERUSER}\0database\0{DATABASE}\0\0".encode()  # version 3.0
+        self._socket.sendall((len(body) + 4).to_bytes(4) + body)
+        self.answer()
+
+    def send(self, statement: str) -> None:
+        body = statement.encode() + b"\0"
+        self._socket.sendall(b"Q" + (len(body) + 4).to_bytes(4) + body)
+
+    def has_answered(self, seconds: float) -> bool:
+        import select
+
+        return bool(select.select([self._socket], [], [], seconds)[0])
+
+    def answer(self) -> list[str]:
+        """Return the first column of the rows; OSError where the server refuses or is gone."""
+        rows, refused = [], False
+        while header := self._stream.read(5):
+            message = self._stream.read(int.from_bytes(header[1:]) - 4)
+            if header[:1] == b"D":
+                length = int.from_bytes(message[2:6]) if message[:2] != b"\0\0" else 0
+                rows.append(message[6 : 6 + length].decode())
+            elif header[:1] == b"E":
+                refused = True
+            elif header[:1] == b"Z":
+                if refused:
+                    break
+                return rows
+        raise OSError("the server refused, or is gone")
+
+    def ask(self, statement: str) -> list[str]:
+        self.send(statement)
+        return self.answer()
+
+    def close(self) -> None:
+        self._socket.sendall(b"X\0\0\0\4")
 
 
 def _end_with_parent() -> Callable[[], None] | None:

@@ -7,7 +7,6 @@ each goes on where another has been used. `migrate` is the first of them; yoyo's
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from contextlib import closing
@@ -23,7 +22,7 @@ from memstore.errors import CONNECTION_POOLED, MigrationRefused
 if TYPE_CHECKING:
     from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
 
-__all__ = ["checksums", "load_code", "migrate", "migrations_dir", "sql_dir"]
+__all__ = ["checksums", "load_code", "migrate", "migrations_dir", "recorded_checksums", "sql_dir"]
 
 # Also in sql/install.sql: the advisory lock that serialises migrations of a database.
 _LOCK = 7310603183541
@@ -81,6 +80,8 @@ def _code_files() -> list[str]:
 
 
 def _code_checksum() -> str:
+    import hashlib  # here and below: the command doesn't wait for it
+
     digest = hashlib.sha256()
     for name in _code_files():
         digest.update(name.encode() + b"\0" + (sql_dir() / name).read_bytes() + b"\0")
@@ -93,12 +94,21 @@ def migration_files() -> list[Path]:
 
 
 def _migration_checksums() -> dict[str, str]:
+    import hashlib
+
     return {p.stem: hashlib.sha256(p.read_bytes()).hexdigest() for p in migration_files()}
 
 
 def checksums() -> dict[str, str]:
     """The checksums of what this package installs, as in `memstore.deployment`; the code layer is `sql`."""
     return {**_migration_checksums(), "sql": _code_checksum()}
+
+
+def recorded_checksums() -> dict[str, str]:
+    """The same, as `sql/digest.sql` has them: without reading all the files."""
+    digest = (sql_dir() / "digest.sql").read_text(encoding="utf-8")
+    (code, migrations) = re.findall(r"^'(.*?)'", digest, re.MULTILINE | re.DOTALL)
+    return {**json.loads(migrations), "sql": code}
 
 
 def load_code(connection: _Connection) -> None:
@@ -167,13 +177,18 @@ def migrate(conninfo: str) -> list[str]:
         MigrationRefused: `connection_pooled`: the connection leads to a pooler.
         psycopg.Error: the server's refusal.
     """
-    with _connect(conninfo) as guard, _connect(conninfo) as connection, _backend(conninfo) as backend:
+    with _connect(conninfo) as guard:
+        # Who waits has no other connection: many migrations at once must leave some for the one that works.
         guard.execute("select pg_advisory_lock(%s)", [_LOCK])
         guard.execute("create schema if not exists memstore")
         lock = (sql_dir() / "lock.sql").read_bytes()
         guard.execute(lock + b"delete from memstore.yoyo_lock where pid = 0")
         # yoyo's lock is this uncommitted row, so that a killed process leaves none behind.
-        with guard.transaction(force_rollback=True):
+        with (
+            _connect(conninfo) as connection,
+            _backend(conninfo) as backend,
+            guard.transaction(force_rollback=True),
+        ):
             guard.execute(lock)
             connection.execute((sql_dir() / "yoyo.sql").read_bytes())
             ours = json.dumps(_migration_checksums())

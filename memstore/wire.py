@@ -418,6 +418,11 @@ def identity(documents: list[Any]) -> UUID:
     return UUID(documents[0])
 
 
+def identities(documents: list[Any]) -> list[UUID]:
+    """Reads ids."""
+    return list(map(UUID, documents))
+
+
 def identity_if_any(documents: list[Any]) -> UUID | None:
     """Reads an id, or NULL."""
     return None if documents[0] is None else UUID(documents[0])

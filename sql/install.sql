@@ -154,6 +154,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/memories/delete_memory.sql
 \ir functions/memories/export_account.sql
 \ir functions/memories/export_memories.sql
+\ir functions/memories/find_ids.sql
 \ir functions/memories/get_memory.sql
 \ir functions/memories/insert_memories.sql
 \ir functions/memories/insert_memory.sql

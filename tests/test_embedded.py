@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -288,6 +289,40 @@ class TestDeaths:
         with EmbeddedServer(data_dir) as server:
             assert value(server.url, "select note from notes") == "kept"
 
+    def test_a_killed_postmaster_whose_successor_takes_long(self, new_dir: Path, hold: Hold) -> None:
+        """The dead one's file says ready meanwhile."""
+        binaries = [path for path in all_binaries() if path.is_relative_to("/usr")]
+        if not binaries:
+            pytest.skip("needs programs that any account can run")
+        slow = new_dir.with_name("slow")
+        slow.mkdir(mode=0o755)
+        try:
+            for name, wait in (("initdb", 0), ("postgres", 7)):
+                start = f'[ "$1" = --version ] || sleep {wait}\nexec "{binaries[-1] / name}" "$@"\n'
+                (slow / name).write_text(f"#!/bin/sh\n{start}")
+                (slow / name).chmod(0o755)
+            with EmbeddedServer(new_dir, binaries=binaries[-1], settings=FAST) as first:
+                with psycopg.connect(first.url) as connection:
+                    connection.execute("create table notes as select 'kept' as note")
+                os.kill(postmaster(new_dir), signal.SIGKILL)
+                assert released(new_dir / "supervisor.lock")
+                with EmbeddedServer(new_dir, binaries=slow, settings=FAST) as again:
+                    assert value(again.url, "select note from notes") == "kept"
+        finally:
+            shutil.rmtree(slow)
+
+    def test_processes_that_notice_at_once_share_one_new_server(self, data_dir: Path) -> None:
+        with EmbeddedServer(data_dir) as one, EmbeddedServer(data_dir) as two:
+            assert (one.started, two.started) == (True, False)
+            assert one.is_up()
+            os.kill(postmaster(data_dir), signal.SIGKILL)
+            assert released(data_dir / "supervisor.lock")
+            assert not one.is_up()
+            with ThreadPoolExecutor(2) as threads:
+                list(threads.map(EmbeddedServer.start_again, (one, two)))
+            assert one.is_up()
+            assert started_at(one.url) == started_at(two.url)
+
     @on_linux
     def test_another_process_has_the_dead_servers_id(self, data_dir: Path, hold: Hold) -> None:
         user = hold(data_dir)
@@ -297,8 +332,9 @@ class TestDeaths:
         owner = data_dir.stat().st_uid
         other = subprocess.Popen(["sleep", "60"], user=owner if ROOT else None)
         try:
-            pid_file = data_dir / "cluster" / "postmaster.pid"
-            pid_file.write_text(re.sub(r"^\d+", str(other.pid), pid_file.read_text()))
+            # As after a container was killed: in both files of the server, and of a postmaster's account.
+            for file in (data_dir / "cluster" / "postmaster.pid", data_dir / ".s.PGSQL.5432.lock"):
+                file.write_text(re.sub(r"^\d+", str(other.pid), file.read_text()))
             with EmbeddedServer(data_dir) as server:
                 assert value(server.url, "select 1") == 1
             assert other.poll() is None
@@ -347,6 +383,97 @@ class TestDeaths:
         with EmbeddedServer(data_dir) as server:
             assert starter.communicate(timeout=10) == ("", "")
             assert value(server.url, "select 1") == 1
+
+
+class TestCleaning:
+    """Deleted texts leave the files, and no command waits for that."""
+
+    @pytest.fixture
+    def store(self, data_dir: Path) -> Path:
+        """A store whose texts have a word, after a deletion."""
+        with EmbeddedServer(data_dir) as server, psycopg.connect(server.url) as connection:
+            connection.execute("create schema memstore")
+            connection.execute("create table memstore.texts (text text)")
+            connection.execute("insert into memstore.texts select 'kept' from generate_series(1, 500)")
+            connection.execute("insert into memstore.texts values ('zyzzyva')")
+            connection.execute("insert into memstore.texts select 'kept' from generate_series(1, 500)")
+        assert stops(data_dir)
+        assert "zyzzyva" in contents(data_dir)
+        return data_dir
+
+    def forget(self, store: Path, deleted: bool = True) -> float:
+        with EmbeddedServer(store) as server:
+            server.clean_later(deleted)
+            with psycopg.connect(server.url) as connection:
+                connection.execute("delete from memstore.texts where text = 'zyzzyva'")
+            leaving = time.monotonic()
+        return time.monotonic() - leaving
+
+    def test_a_deleted_text_is_in_no_file(self, store: Path) -> None:
+        self.forget(store)
+        assert stops(store, seconds=30)
+        assert "zyzzyva" not in contents(store)
+        assert not list(store.glob("cleaning.*"))
+        with EmbeddedServer(store) as server:
+            assert value(server.url, "select count(*) from memstore.texts") == 1000
+
+    def test_some_dead_rows_are_left(self, store: Path) -> None:
+        self.forget(store, deleted=False)
+        assert stops(store, seconds=30)
+        assert "zyzzyva" in contents(store)
+        assert not list(store.glob("cleaning.*"))
+
+    def test_many_dead_rows_are_not(self, store: Path) -> None:
+        with EmbeddedServer(store) as server:
+            server.clean_later(deleted=False)
+            for _ in range(2):
+                update = "update memstore.texts set text = text returning 1"
+                value(server.url, f"with u as ({update}) select count(*) from u")
+            before = value(server.url, "select pg_relation_filenode('memstore.texts')")
+        assert stops(store, seconds=30)
+        with EmbeddedServer(store) as server:
+            assert value(server.url, "select pg_relation_filenode('memstore.texts')") != before
+            assert value(server.url, "select n_dead_tup from pg_stat_user_tables") == 0
+
+    def test_who_comes_meanwhile_is_not_held_up(self, store: Path) -> None:
+        """Cleaning gives way, and is done when the other has left."""
+        with EmbeddedServer(store) as server, psycopg.connect(server.url) as connection:
+            connection.execute(
+                "insert into memstore.texts select repeat(md5(n::text), 60) from generate_series(1, 60000) n"
+            )
+        self.forget(store)
+        with EmbeddedServer(store) as server:
+            assert value(server.url, "select count(*) from memstore.texts where text = 'kept'") == 1000
+        assert stops(store, seconds=60)
+        assert "zyzzyva" not in contents(store)
+
+    @pytest.mark.long
+    def test_cleaning_beside_a_user_who_stays(self, store: Path, hold: Hold) -> None:
+        url_of(hold(store))
+        self.forget(store)
+        deadline = time.monotonic() + 40
+        while list(store.glob("cleaning.*")):
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        assert "zyzzyva" not in contents(store)
+
+    def test_a_cleaning_that_was_killed_is_done_later(self, store: Path) -> None:
+        self.forget(store)
+        (store / "cleaning.due").touch()
+        (store / "cleaning.begun").touch()
+        assert stops(store, seconds=30)
+        if list(store.glob("cleaning.*")):  # the server had ended before
+            with EmbeddedServer(store):
+                pass
+            assert stops(store, seconds=30)
+        assert "zyzzyva" not in contents(store)
+        assert not list(store.glob("cleaning.*"))
+
+
+def contents(data_dir: Path) -> str:
+    """All that is in the cluster's files, the log of writes included."""
+    files = [path for path in (data_dir / "cluster").rglob("*") if path.is_file()]
+    return "".join(path.read_bytes().decode("latin-1") for path in files)
 
 
 class TestPlaces:

@@ -171,6 +171,31 @@ class AsyncFunctions(ABC):
         """
         return await self.run(calls.export_memories(actor=actor, page_size=page_size, after=after))
 
+    async def find_ids(
+        self, actor: UUID | str, prefix: str, *, kind: str = "memory", page_size: int = 200
+    ) -> list[UUID]:
+        """Finds the ids with a prefix, of what the account can name.
+
+        Calls `memstore.find_ids`. For people, who name a memory by the first characters of its id. It reads a
+        range of ids, however many the account has.
+
+        Args:
+            actor: the account.
+            prefix: the id's first characters, in either case; another text begins no id.
+            kind: memory: the account's own, live or superseded; claim: its own claims, and for a steward all
+                live ones; challenge: for a steward, those on live claims that have an open one; memory.
+            page_size: 1 to 200 ids; 200.
+
+        Returns:
+            Ids, in their order.
+
+        Raises:
+            ActorUnknown: The account does not exist.
+            StewardRequired: `kind` is challenge.
+            InvalidValue: `kind` is none of these, or page_size is out of bounds.
+        """
+        return await self.run(calls.find_ids(actor=actor, prefix=prefix, kind=kind, page_size=page_size))
+
     async def get_memory(self, actor: UUID | str, id: UUID | str) -> Memory:
         """Returns one memory by its id.
 

@@ -54,6 +54,12 @@ export_account: Final[Function[Document]] = Function(
 export_memories: Final[Function[list[Document]]] = Function(
     "export_memories", wire.documents, {"actor": "uuid", "page_size": "integer", "after": "uuid"}, reads=True
 )
+find_ids: Final[Function[list[UUID]]] = Function(
+    "find_ids",
+    wire.identities,
+    {"actor": "uuid", "prefix": "text", "kind": "text", "page_size": "integer"},
+    reads=True,
+)
 get_memory: Final[Function[Memory]] = Function(
     "get_memory", wire.row(Memory), {"actor": "uuid", "id": "uuid"}, reads=True
 )

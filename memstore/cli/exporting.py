@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from errno import EBADF
 from pathlib import Path
 from typing import IO, Any
 from uuid import UUID
@@ -13,6 +14,7 @@ from uuid import UUID
 import psycopg
 
 from memstore.api import calls
+from memstore.cli import streams
 from memstore.wire import Call, use_text_adapters
 
 _PAGE = 10_000
@@ -60,21 +62,34 @@ def private_file(name: str) -> Iterator[IO[bytes]]:
     """
     path = Path(name)
     if name == "-":
+        if "stdout" in streams.missing:
+            raise OSError(EBADF, os.strerror(EBADF), "standard output")
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
     elif path.exists() and not path.is_file():  # a pipe or a device
         with path.open("wb") as stream:
             yield stream
     else:
-        path = path.resolve()  # a link stays, and its target is replaced
-        handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
-            with os.fdopen(handle, "wb") as stream:
+            with _in_place_of(path.resolve()) as stream:  # a link stays, and its target is replaced
                 yield stream
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(unfinished).replace(path)
-        except BaseException:
-            with suppress(OSError):
-                Path(unfinished).unlink()
-            raise
+        except OSError as error:
+            problem = error
+        else:
+            return
+        raise OSError(problem.errno, problem.strerror, name)  # not the unfinished file's name
+
+
+@contextmanager
+def _in_place_of(path: Path) -> Iterator[IO[bytes]]:
+    handle, unfinished = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(unfinished).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(unfinished).unlink()
+        raise

@@ -12,9 +12,12 @@ from dataclasses import asdict
 from datetime import UTC, date, datetime
 from io import TextIOWrapper
 from itertools import islice
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from memstore.models import AdmissionRecord, Claim, Memory
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 T = TypeVar("T")
 
@@ -23,6 +26,9 @@ MORE_PACKAGES = "the command needs more packages: pip install 'pg-memstore[cli]'
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 UNITS = (("year", 31536000), ("month", 2592000), ("day", 86400), ("hour", 3600), ("minute", 60))
 _TABLE_ROWS = 200
+_NARROWEST = 20  # columns for the last cell of a row
+_LONGEST_WORD = 36  # columns of a word that isn't broken, such as an id
+_INDENT = 2
 MEMORY_COLUMNS = ("id", "bucket", "written", "state", "body")
 CLAIM_COLUMNS = ("id", "slug", "status", "challenges", "written", "body")
 
@@ -155,19 +161,44 @@ class Output:
         print(printable_json(json.dumps(document, ensure_ascii=False, default=_text)))
 
     def _table(self, rows: Sequence[Sequence[str]], columns: Sequence[str]) -> None:
+        from rich.cells import cell_len
         from rich.console import Console
         from rich.table import Table
         from rich.text import Text
 
-        table = Table(box=None, pad_edge=False, show_header=any(columns), header_style="dim")
+        console = Console(highlight=False)
+        rows = [[printable(cell) for cell in row] for row in rows]
         heads = columns or [""] * len(rows[0])
+        widths = [max(map(cell_len, column)) + 1 for column in zip(heads, *rows, strict=True)]
+        words = [cell_len(word) for row in rows for word in row[-1].split()]
+        needed = max(min(widths[-1], _NARROWEST), min(max(words, default=0), _LONGEST_WORD))
+        if sum(widths[:-1]) + needed > console.width:
+            self._stacked(rows, console)
+            return
+        table = Table(box=None, pad_edge=False, show_header=any(columns), header_style="dim")
         for head in heads[:-1]:
             table.add_column(head, no_wrap=True)
         table.add_column(heads[-1], overflow="fold")
         for row in rows:
-            # As Text, in which rich reads no markup.
-            table.add_row(*(Text(printable(cell)) for cell in row))
-        Console(highlight=False).print(table)
+            table.add_row(*map(Text, row))  # in which rich reads no markup
+        console.print(table)
+
+    def _stacked(self, rows: Sequence[Sequence[str]], console: "Console") -> None:
+        """Prints each row over several lines, since the columns don't fit; no cell is cut."""
+        from rich.cells import cell_len
+        from rich.padding import Padding
+        from rich.text import Text
+
+        for row in rows:
+            lines = [""]
+            for cell in filter(None, row):
+                longer = f"{lines[-1]}  {cell}" if lines[-1] else cell
+                if lines[-1] and cell_len(longer) > console.width - (_INDENT if lines[1:] else 0):
+                    lines.append(cell)
+                else:
+                    lines[-1] = longer
+            for number, line in enumerate(lines):
+                console.print(Padding(Text(line, overflow="fold"), (0, 0, 0, _INDENT if number else 0)))
 
 
 def _text(value: object) -> str:

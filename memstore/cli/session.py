@@ -1,18 +1,21 @@
 """One run of the command: its database and its account."""
 
 import os
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
 import psycopg
 
+from memstore import schema
 from memstore.cli.errors import UsageError
-from memstore.cli.output import Output
+from memstore.cli.output import Output, printable
 from memstore.embedded import EmbeddedServer
 from memstore.embedders import Embedder, ready
 from memstore.errors import (
@@ -21,17 +24,19 @@ from memstore.errors import (
     MemoryNotFound,
     MemstoreError,
     RecordTargetNotFound,
-    StewardRequired,
 )
 from memstore.models import Claim, Memory
 from memstore.store import Store
 from memstore.wire import connection_string
+
+T = TypeVar("T")
 
 DEFAULT_ACCOUNT = "default"
 
 _PAGE = 200
 _SHORTEST_ID = 4
 _TIMEOUT = 5.0  # seconds for a connection
+_PATIENCE = 60.0  # seconds until the private server has a connection left
 
 
 class Session:
@@ -66,7 +71,8 @@ class Session:
         self._held.close()
 
     @cached_property
-    def _named_url(self) -> str | None:
+    def named_url(self) -> str | None:
+        """The database that was named; None for the private one."""
         if self._given_url == "":  # such as a script's unset variable
             raise UsageError("--database-url is empty")
         named = {"--database-url": self._given_url}
@@ -82,25 +88,55 @@ class Session:
     @cached_property
     def server(self) -> EmbeddedServer | None:
         """The private server, unless another database was named; it runs to the end of the session."""
-        return None if self._named_url else self._held.enter_context(EmbeddedServer())
+        return None if self.named_url else self._held.enter_context(EmbeddedServer(keep_connection=True))
 
-    @cached_property
+    @property
     def url(self) -> str:
         """The database."""
-        return self.server.url if self.server else self._named_url or ""
+        return self.server.url if self.server else self.named_url or ""
 
     @cached_property
     def connection(self) -> psycopg.Connection[Any]:
         """A connection; the private server's database is brought up to date first."""
-        # Nothing is prepared: a pooler may give the next statement another server connection.
-        connection = psycopg.connect(self.url, autocommit=True, prepare_threshold=None)
-        self._held.enter_context(closing(connection))
         if self.server:
-            from memstore import schema
-
-            if installed(connection) != schema.checksums():
-                schema.migrate(self.url)
+            connection = _updated(self.server)
+        else:
+            # Nothing is prepared: a pooler may give the next statement another server connection.
+            connection = psycopg.connect(self.url, autocommit=True, prepare_threshold=None)
+        self._held.enter_context(closing(connection))
         return connection
+
+    def reach(self) -> str:
+        """Has the database up: the private server is started, also again where it has died.
+
+        Returns:
+            The URL.
+        """
+        if self.server:
+            if not self.server.is_up():
+                self.server.start_again()
+            _updated(self.server).close()
+        return self.url
+
+    def is_up(self) -> bool:
+        """Tells whether the private server runs, without waiting; another database isn't looked after."""
+        return self.server is None or self.server.is_up()
+
+    def clean_later(self, deleted: bool = True) -> None:
+        """Has the private server rewrite its tables later, as `EmbeddedServer.clean_later` does."""
+        if self.server:
+            self.server.clean_later(deleted)
+
+    def migrate(self) -> list[str]:
+        """Brings the database up to date.
+
+        Returns:
+            The names of the migrations that were applied.
+        """
+        if self.server:
+            with self.server.migrating():
+                return _patiently(partial(_migrate_private, self.server.url))
+        return schema.migrate(self.url)
 
     @cached_property
     def store(self) -> Store:
@@ -175,8 +211,7 @@ class Session:
         nothing = MemoryNotFound("The account has no such memory.", name="memory_not_found")
         if actor is None:
             raise nothing
-        ids = (memory.id for memory in self.memories(actor, superseded=True))
-        return actor, _named(given, ids, nothing)
+        return actor, self._named(actor, given, "memory", nothing)
 
     def find_claim(self, actor: UUID, given: str) -> UUID:
         """Finds the claim that a full id names, or the beginning of one. Stewards find all live claims.
@@ -186,16 +221,8 @@ class Session:
             MemstoreError: Several are.
             UsageError: It is too short.
         """
-
-        def ids() -> Iterator[UUID]:
-            yield from (memory.id for memory in self.memories(actor, bucket="system", superseded=True))
-            try:
-                yield from (claim.memory.id for claim in self.claims(actor))
-            except StewardRequired:
-                return
-
         nothing = RecordTargetNotFound("There is no such claim.", name="record_target_not_found")
-        return _named(given, ids(), nothing)
+        return self._named(actor, given, "claim", nothing)
 
     def find_challenge(self, actor: UUID, given: str) -> UUID:
         """Finds the challenge that a full id names, or the beginning of one: on claims with open challenges.
@@ -205,31 +232,79 @@ class Session:
             MemstoreError: Several are.
             UsageError: It is too short.
         """
-        ids = (
-            record.id
-            for claim in self.claims(actor)
-            if claim.open_challenges
-            for record in self.store.list_records(actor, claim.memory.id)
-            if record.role == "challenge"
-        )
         nothing = ChallengeNotFound("There is no such challenge.", name="challenge_not_found")
-        return _named(given, ids, nothing)
+        return self._named(actor, given, "challenge", nothing)
+
+    def _named(self, actor: UUID, given: str, kind: str, nothing: MemstoreError) -> UUID:
+        try:
+            return UUID(given)
+        except ValueError:
+            pass
+        if len(given) < _SHORTEST_ID:
+            raise UsageError(f"an id, or at least its first {_SHORTEST_ID} characters, is needed")
+        found = self.store.find_ids(actor, printable(given), kind=kind, page_size=_PAGE)
+        if not found:
+            raise nothing
+        if len(found) > 1:
+            number = str(len(found)) if len(found) < _PAGE else f"{_PAGE} or more"
+            raise MemstoreError(f"{number} ids begin so.", name="id_ambiguous")
+        return found[0]
 
 
-def _named(given: str, ids: Iterable[UUID], nothing: MemstoreError) -> UUID:
-    """Gives the one id that begins as given; `ids` are read only where that isn't a full id."""
-    try:
-        return UUID(given)
-    except ValueError:
-        pass
-    if len(given) < _SHORTEST_ID:
-        raise UsageError(f"an id, or at least its first {_SHORTEST_ID} characters, is needed")
-    found = {id for id in ids if str(id).startswith(given.lower())}
-    if not found:
-        raise nothing
-    if len(found) > 1:
-        raise MemstoreError(f"{len(found)} ids begin so.", name="id_ambiguous")
-    return found.pop()
+def _updated(server: EmbeddedServer) -> psycopg.Connection[Any]:
+    """Gives a connection to the private database, which is brought up to date first."""
+    connection, server.connection = server.connection, None
+    connect = partial(psycopg.connect, server.url, autocommit=True, prepare_threshold=None)
+    connection = connection or _patiently(connect)
+    if _is_current(connection, server.started):
+        return connection
+    # Of many commands at once, those that wait leave the server's connections to the one that migrates.
+    connection.close()
+    with server.migrating():
+        connection = _patiently(connect)
+        if not _is_current(connection, server.started):
+            _patiently(partial(_migrate_private, server.url))
+    return connection
+
+
+def _is_current(connection: psycopg.Connection[Any], started: bool) -> bool:
+    """Tells whether the private database needs no migration; whoever started the server looks closer."""
+    if installed(connection) != schema.recorded_checksums():
+        return False
+    return not started or len(set(_pgvector(connection))) == 1
+
+
+def _pgvector(connection: psycopg.Connection[Any]) -> tuple[bool, bool]:
+    """Tells whether pgvector is in the database, and whether the server has it."""
+    ((there, possible),) = connection.execute(
+        "select exists (select from pg_extension where extname = 'vector'),"
+        " exists (select from pg_available_extensions where name = 'vector')"
+    ).fetchall()
+    return there, possible
+
+
+def _migrate_private(url: str) -> list[str]:
+    """Migrates the private database, with pgvector where its server has it."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        there, possible = _pgvector(connection)
+        if there != possible:
+            # A server whose pgvector can't be loaded goes on without.
+            with suppress(psycopg.Error):
+                connection.execute("create extension vector" if possible else "drop extension vector")
+    return schema.migrate(url)  # which compiles what depends on it
+
+
+def _patiently(work: Callable[[], T]) -> T:
+    """Does what needs connections of the private server, of which many commands at once may use up all."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return work()
+        except psycopg.OperationalError as error:
+            # psycopg has no code of it; the server speaks English.
+            if not re.search("too many clients|connection slots", str(error)) or time.monotonic() > deadline:
+                raise
+        time.sleep(0.05)
 
 
 def installed(connection: psycopg.Connection[Any]) -> dict[str, str | None] | None:

@@ -2,6 +2,7 @@
 
 import inspect
 import logging
+import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from importlib.metadata import version
 from typing import Any, Final
@@ -11,17 +12,19 @@ import psycopg
 from mcp import types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import ArgsKwargs
 
 from memstore.aio import AsyncStore
-from memstore.embedders import ready
+from memstore.api.aio import AsyncFunctions
+from memstore.api.rules import RULES
 from memstore.errors import MemstoreError
 from memstore.mcp_server.answers import Answer
+from memstore.mcp_server.database import PrivateStore
 from memstore.mcp_server.tools import Tools
+from memstore.mcp_server.transport import stdio
 
 _logger: Final = logging.getLogger("memstore")
 
@@ -107,11 +110,11 @@ class Tool:
             ),
         )
 
-    def described(self, rules: Mapping[str, str]) -> types.Tool:
-        """Describes it to a client, with the rules of the database by field."""
+    def described(self) -> types.Tool:
+        """Describes it to a client, with the database's rules by field."""
         schema = self._described.input_schema
         properties = {
-            name: each | {"description": each["description"].replace("{rule}", rules.get(name, "")).strip()}
+            name: each | {"description": each["description"].replace("{rule}", RULES.get(name, "")).strip()}
             for name, each in schema["properties"].items()
         }
         return self._described.model_copy(update={"input_schema": schema | {"properties": properties}})
@@ -144,7 +147,8 @@ class Tool:
 
 def _failed(lines: Iterable[str]) -> types.CallToolResult:
     # Without structured content: some clients validate that of errors against the output's schema too.
-    return types.CallToolResult(content=[types.TextContent(text="\n".join(lines))], is_error=True)
+    text = "\n".join(lines).encode(errors="replace").decode()  # the name of an argument may hold anything
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 
 def _refusal(error: MemstoreError) -> list[str]:
@@ -159,7 +163,7 @@ def _line(name: str, field: str | None, message: str, hint: str | None = None) -
     return f"{name}{f' ({field})' if field else ''}: {message}{f' {hint}' if hint else ''}"
 
 
-def _tools(store: AsyncStore, account: str, claims: bool) -> Iterator[Tool]:
+def _tools(store: AsyncFunctions, account: str, claims: bool) -> Iterator[Tool]:
     tools = Tools(store, account)
     yield Tool(tools.recall, "Recall for a turn", reads=True)
     yield Tool(tools.remember, "Remember")
@@ -173,19 +177,13 @@ def _tools(store: AsyncStore, account: str, claims: bool) -> Iterator[Tool]:
         yield Tool(tools.records, "Records about a claim", reads=True)
 
 
-def _server(store: AsyncStore, account: str, claims: bool) -> Server[Any]:
+def _server(store: AsyncFunctions, account: str, claims: bool) -> Server[Any]:
     tools = {tool.name: tool for tool in _tools(store, account, claims)}
-    rules: dict[str, str] = {}
 
     async def list_tools(
         _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        if not rules:
-            try:
-                rules.update({rule.field: rule.message for rule in await store.list_rules() if rule.field})
-            except (MemstoreError, psycopg.Error) as error:
-                _logger.warning("the tools are described without the rules. %s", error)
-        return types.ListToolsResult(tools=[tool.described(rules) for tool in tools.values()])
+        return types.ListToolsResult(tools=[tool.described() for tool in tools.values()])
 
     async def call_tool(
         _: ServerRequestContext[Any], parameters: types.CallToolRequestParams
@@ -204,19 +202,27 @@ def _server(store: AsyncStore, account: str, claims: bool) -> Server[Any]:
     )
 
 
-def serve(url: str, account: str, claims: bool) -> None:
+def serve(make_store: Callable[[], AsyncStore | PrivateStore], account: str, claims: bool) -> None:
     """Serves the tools on standard input and output, until the input ends.
 
     Args:
-        url: The database.
+        make_store: Makes the store, on the event loop.
         account: The application's own id of the account.
         claims: Whether the tools for claims are among them.
     """
 
     async def run() -> None:
-        async with AsyncStore(url, embedder=ready()) as store, stdio_server() as (read, write):
-            server = _server(store, account, claims)
-            await server.run(read, write, server.create_initialization_options())
+        store = make_store()
+        server = _server(store, account, claims)
+
+        def starting() -> bool:
+            return isinstance(store, PrivateStore) and store.is_starting
+
+        try:
+            async with stdio(sys.stdin.buffer, starting) as (read, write):
+                await server.run(read, write, server.create_initialization_options())
+        finally:
+            await store.close()
 
     # psycopg warns of calls that are cancelled when the client leaves.
     logging.getLogger("psycopg").setLevel(logging.ERROR)

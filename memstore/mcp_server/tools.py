@@ -5,15 +5,17 @@ tool. `{rule}` in a parameter's description stands for the database's rule of th
 """
 
 import logging
+import re
+from contextlib import suppress
 from datetime import date
 from typing import Annotated, Final
-from uuid import UUID
+from uuid import UUID, uuid4
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from memstore import models
-from memstore.aio import AsyncStore
-from memstore.errors import StoreUnavailable
+from memstore.api.aio import AsyncFunctions
+from memstore.errors import MemoryNotFound, StoreUnavailable
 from memstore.mcp_server.answers import Challenged, Memories, Memory, Recall, Record, Records
 
 _logger: Final = logging.getLogger("memstore")
@@ -46,10 +48,18 @@ _Id = Annotated[str, Field(description="The memory's full id.")]
 _ClaimId = Annotated[str, Field(description="The claim's full id.")]
 
 
-class Tools:
-    """The tools of one account, which is created with the first call."""
+def _storable(turn: object) -> object:
+    """Replaces what PostgreSQL can't store, such as half an emoji: no turn fails for that."""
+    return re.sub("[\0\ud800-\udfff]", "\ufffd", turn) if isinstance(turn, str) else turn
 
-    def __init__(self, store: AsyncStore, account: str) -> None:
+
+class Tools:
+    """The tools of one account, which is created with the first call.
+
+    What is written has an id, so that a call can be repeated.
+    """
+
+    def __init__(self, store: AsyncFunctions, account: str) -> None:
         self._store = store
         self._account = account
 
@@ -80,7 +90,7 @@ class Tools:
             bucket=bucket or "",
             source_ref=source_ref,
             language=language,
-            id=id,
+            id=id or uuid4(),
         )
         return Memory.model_validate(memory)
 
@@ -111,7 +121,7 @@ class Tools:
             source_ref=source_ref,
             language=language,
             evidence_refs=evidence_refs,
-            id=id,
+            id=id or uuid4(),
         )
         return Memory.model_validate(memory)
 
@@ -123,7 +133,11 @@ class Tools:
 
         Don't use it for what has changed (correct), nor to make room without asking the user.
         """
-        return Memory.model_validate(await self._store.delete_memory(await self._actor(), id))
+        actor = await self._actor()
+        memory = await self._store.get_memory(actor, id)
+        with suppress(MemoryNotFound):  # deleted meanwhile, or by a call that was repeated
+            memory = await self._store.delete_memory(actor, id)
+        return Memory.model_validate(memory)
 
     async def list_(
         self,
@@ -156,7 +170,9 @@ class Tools:
 
     async def recall(
         self,
-        query: Annotated[str, Field(description="The turn's text, in the user's own words.")],
+        query: Annotated[
+            str, BeforeValidator(_storable), Field(description="The turn's text, in the user's own words.")
+        ],
         maximum_attached: Annotated[
             int | None, Field(description="How many memories at most; best left out.")
         ] = None,
@@ -224,7 +240,7 @@ class Tools:
             admission="candidate",
             source_ref=source_ref,
             language=language,
-            id=id,
+            id=id or uuid4(),
         )
         return Memory.model_validate(memory)
 

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import time
@@ -100,6 +101,49 @@ def start(db_url: str, *arguments: str, **settings: Any) -> subprocess.Popen[str
         text=True,
         **settings,
     )
+
+
+class Server:
+    """A server with lines in place of a client."""
+
+    def __init__(self, *arguments: str, **env: str) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, "mcp", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **env},
+        )
+        client = {"name": "test", "version": "1"}
+        parameters = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+        self.send({"id": 0, "method": "initialize", "params": parameters})
+        assert self.receive()["result"]["serverInfo"]["name"] == "memstore"
+        self.send({"method": "notifications/initialized"})
+
+    def write(self, line: bytes) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def send(self, message: dict[str, Any]) -> None:
+        self.write(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def call(self, id: int | str, tool: str, **arguments: object) -> None:
+        self.send({"id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+
+    def receive(self) -> Any:
+        assert self.process.stdout
+        return json.loads(self.process.stdout.readline())
+
+    def end(self, how: signal.Signals | None) -> tuple[int, str]:
+        if how:
+            self.process.send_signal(how)
+        else:
+            assert self.process.stdin
+            self.process.stdin.close()
+        assert self.process.stderr
+        said = self.process.stderr.read().decode()
+        return self.process.wait(30), said
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

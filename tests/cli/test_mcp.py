@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -22,8 +22,7 @@ from mcp import ClientSession, MCPError, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 
 from memstore.embedders import ready
-from tests.cli.running import COMMAND, PRIVATE, Db, Run, wait_until
-from tests.servers import server_folder
+from tests.cli.running import COMMAND, PRIVATE, Db, Run, Server, wait_until
 
 pytestmark = pytest.mark.anyio
 
@@ -447,50 +446,6 @@ def waiting(connection: Db) -> bool:
 # The process.
 
 
-class Server:
-    """A server with lines in place of a client."""
-
-    def __init__(self, *arguments: str, **env: str) -> None:
-        self.process = subprocess.Popen(
-            [*COMMAND, "mcp", *arguments],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**os.environ, **env},
-        )
-        client = {"name": "test", "version": "1"}
-        parameters = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
-        self.send({"id": 0, "method": "initialize", "params": parameters})
-        assert self.receive()["result"]["serverInfo"]["name"] == "memstore"
-        self.send({"method": "notifications/initialized"})
-
-    def write(self, line: bytes) -> None:
-        assert self.process.stdin
-        self.process.stdin.write(line + b"\n")
-        self.process.stdin.flush()
-
-    def send(self, message: dict[str, Any]) -> None:
-        self.write(json.dumps({"jsonrpc": "2.0", **message}).encode())
-
-    def call(self, id: int, tool: str, **arguments: object) -> None:
-        self.send({"id": id, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
-
-    def receive(self) -> Any:
-        assert self.process.stdout
-        return json.loads(self.process.stdout.readline())
-
-    def end(self, how: signal.Signals | None) -> tuple[int, str]:
-        if how:
-            self.process.send_signal(how)
-        else:
-            assert self.process.stdin
-            self.process.stdin.close()
-        assert self.process.stderr
-        said = self.process.stderr.read().decode()
-        return self.process.wait(30), said
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(("how", "code"), [(None, 0), (signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_it_ends_while_a_call_waits(db: Db, db_url: str, how: signal.Signals | None, code: int) -> None:
     server = Server("--database-url", db_url)
@@ -525,8 +480,6 @@ def test_lines_that_are_no_messages(db_url: str) -> None:
         b"[" * 100_000,
         b'{"jsonrpc": "2.0"}',
         json.dumps({"jsonrpc": "2.0", "method": PRIVATE, "params": {"body": PRIVATE}}).encode(),
-        b'{"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "remember", '
-        b'"arguments": {"body": "\\ud800"}}}',
     ):
         server.write(line)
     for id, parameters in enumerate(([], {}, {"name": []}, {"name": "remember", "arguments": PRIVATE}), 10):
@@ -542,45 +495,6 @@ def test_lines_that_are_no_messages(db_url: str) -> None:
     assert code == 0
     assert PRIVATE not in said
     assert "Traceback" not in said
-
-
-@pytest.fixture
-def place() -> Iterator[Path]:
-    """A directory that the private server's account can reach."""
-    with server_folder() as folder:
-        yield folder
-
-
-def running(place: Path) -> list[str]:
-    listed = subprocess.run(["ps", "-ewwo", "args"], capture_output=True, text=True, check=True).stdout
-    return [line for line in listed.splitlines() if str(place) in line]
-
-
-@pytest.mark.long
-def test_servers_share_the_private_database(place: Path) -> None:
-    env = {"MEMSTORE_DATA_DIR": str(place / "data")}
-    for name in ("MEMSTORE_DATABASE_URL", "DATABASE_URL"):
-        env[name] = ""
-    # Both at once, and nothing is there yet.
-    with anyio.from_thread.start_blocking_portal() as portal:
-        starting = [portal.start_task_soon(anyio.to_thread.run_sync, lambda: Server(**env)) for _ in range(2)]
-        one, two = (start.result() for start in starting)
-    assert running(place)
-    one.call(1, "remember", body="I use pnpm, not npm.")
-    assert one.receive()["id"] == 1
-    two.call(1, "recall", query="Install the deps.")
-    answer = two.receive()["result"]
-    assert answer["content"][0]["text"] == "[From memory: user, just now] I use pnpm, not npm."
-    assert one.end(signal.SIGTERM) == (143, "")
-    two.call(2, "list")
-    assert len(two.receive()["result"]["structuredContent"]["memories"]) == 1
-    assert two.end(None) == (0, "")
-    assert running(place) == []
-    three = Server("--account", "other", **env)
-    three.call(1, "list")
-    assert three.receive()["result"]["structuredContent"] == {"memories": []}
-    three.end(signal.SIGKILL)
-    wait_until(lambda: running(place) == [])
 
 
 def test_a_missing_extra_is_one_line(db_url: str) -> None:
@@ -610,3 +524,82 @@ async def test_the_configuration_of_the_readme(db_url: str) -> None:
     with psycopg.connect(db_url) as connection:
         (account,) = connection.execute("select external_ref from memstore.users").fetchall()
     assert account == (entry["args"][entry["args"].index("--account") + 1],)
+
+
+LINES: list[tuple[bytes, int | str | None, int | str]] = [
+    # A line, the id of its answer, and the error's code or what the result says.
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "recall",'
+     b' "arguments": {"query": "pnpm \\ud83d"}}}', 1, "I use pnpm"),
+    (b'{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "recall",'
+     b' "arguments": {"query": "pnpm \\u0000"}}}', 2, "I use pnpm"),
+    (b'{"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "recall",'
+     b' "arguments": {"query": "pnpm \xff\xed\xa0\xbd"}}}', 3, "I use pnpm"),
+    (b'{"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "remember",'
+     b' "arguments": {"body": "private words \\ud83d"}}}', 4, "text_not_storable (body)"),
+    (b'{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "remember",'
+     b' "arguments": {"body": "private words \xff"}}}', 5, "text_not_storable (body)"),
+    (b'{"jsonrpc": "2.0", "id": 6, "method": "tools/call", "params": {"name": "correct",'
+     b' "arguments": {"target": "00000000-0000-4000-8000-000000000000", "body": "y",'
+     b' "evidence_refs": [{"kind": "\\udc00"}]}}}',
+     6, "text_not_storable (evidence_refs)"),
+    (b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "\\ud83d"}}', 7, -32602),
+    (b'{"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": {"name": "list",'
+     b' "arguments": {"private words \\ud83d": 1}}}', 8, "arguments_invalid"),
+    (b'{"jsonrpc": "2.0", "id": 9, "method": "\\ud83d"}', 9, -32601),
+    (b'\xef\xbb\xbf{"jsonrpc": "2.0", "id": 10, "method": "ping"}', 10, "{}"),
+    (b' \xef\xbb\xbf {"jsonrpc": "2.0", "id": "eleven", "method": "ping"} \r', "eleven", "{}"),
+    (b'{"jsonrpc": "2.0", "id": 12, "method": "ping", "params": [1]}', 12, -32600),
+    (b'{"jsonrpc": "1.0", "id": 13, "method": "ping"}', 13, -32600),
+    (b'{"id": 14, "method": "ping"}', 14, -32600),
+    (b'{"jsonrpc": "2.0", "id": 15}', 15, -32600),
+    (b'{"jsonrpc": "2.0", "id": 16, "method": 5}', 16, -32600),
+    (b'{"jsonrpc": "2.0", "id": "\\ud83d", "method": "ping"}', None, -32600),
+    (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', None, -32600),
+    (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', None, -32600),
+    (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', None, -32600),
+    (b'{"jsonrpc": "2.0", "id": [1], "method": "ping"}', None, -32600),
+    (b'{"jsonrpc": "2.0", "id": 17, "method": "ping", "params": {"a": NaN}}', None, -32700),
+    (b'{"jsonrpc": "2.0", "id": 18, "method": "ping"', None, -32700),
+    (b'{"jsonrpc": "2.0", "id": 1' + b"0" * 5000 + b', "method": "ping"}', None, -32700),
+    (b'[{"jsonrpc": "2.0", "id": 19, "method": "ping"}]', None, -32600),
+    (b'"private words"', None, -32600),
+    (b"\xff\xfe{\0}\0", None, -32700),
+    (b"[" * 100_000, None, -32700),
+    (b'{"jsonrpc": "2.0", "id": 21, "method": "ping", "params": {"a": ' + b"[" * 900 + b"]" * 900 + b"}}",
+     21, -32600),
+    (b'{"jsonrpc": "2.0", "id": 20, "method": "tools/call", "params": {"name": "recall", "arguments":'
+     b' {"query": ' + b"[" * 900 + b"]" * 900 + b"}}}", 20, "arguments_invalid (query)"),
+]  # fmt: skip
+
+
+def test_every_line_with_an_id_has_an_answer(db_url: str) -> None:
+    server = Server("--database-url", db_url)
+    server.call("first", "remember", body="I use pnpm, not npm.")
+    server.receive()
+    for line, id, expected in LINES:
+        server.write(line)
+        answer = server.receive()
+        assert answer["id"] == id, line
+        if isinstance(expected, int):
+            assert answer["error"]["code"] == expected, line
+        else:
+            assert expected in json.dumps(answer["result"]), line
+        assert PRIVATE not in json.dumps(answer)
+    code, said = server.end(None)
+    assert code == 0
+    assert PRIVATE not in said
+    assert "Traceback" not in said
+
+
+def test_calls_that_are_cancelled_are_not_waited_for(db: Db, db_url: str) -> None:
+    server = Server("--database-url", db_url)
+    server.call(1, "remember", body="one")
+    server.receive()
+    with db.transaction(), psycopg.connect(db_url, autocommit=True) as other:
+        db.execute("select from memstore.users for update")
+        server.call(2, "remember", body="two")
+        wait_until(lambda: waiting(other))
+        server.send({"method": "notifications/cancelled", "params": {"requestId": 2}})
+        before = time.monotonic()
+        assert server.end(None)[0] == 0
+        assert time.monotonic() - before < 8

@@ -299,3 +299,32 @@ def test_the_progress_of_an_import_at_a_terminal(run: Run, db_url: str, tmp_path
     shown = at_terminal(db_url, "import", str(file))
     assert "32/32 bytes" in shown
     assert re.search(r"imported +2", shown)
+
+
+LONG = "Deploys run from the release branch, and never on a Friday after four o'clock."
+
+
+@pytest.mark.parametrize("columns", [40, 50, 60])
+def test_a_narrow_terminal(run: Run, db_url: str, columns: int) -> None:
+    """No id is cut, and all of the body and the account can be read."""
+    account = "customer-with-a-rather-long-name-7"
+    id = remember(run, LONG, "--account", account)
+    run("correct", id, f"{LONG} 李明", "--account", account)
+    (user,) = documents(run("accounts", "--json"))
+
+    def shown(*command: str) -> str:
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", at_terminal(db_url, *command, columns=columns))
+        assert all(len(line) <= columns for line in plain.splitlines())
+        assert "…" not in plain
+        return re.sub(r"\s+", " ", plain)
+
+    listed = shown("list", "--all", "--account", account)
+    assert id[:8] in listed
+    assert listed.replace(" ", "").count(LONG.replace(" ", "")) == 2
+    accounts = shown("accounts")
+    assert user["id"] in accounts
+    assert account in accounts
+    assert id in shown("show", id, "--account", account)
+    assert LONG.replace(" ", "") in shown("history", id, "--account", account).replace(" ", "")
+    made = shown("remember", LONG, "--account", account)
+    assert re.search(r"remembered [0-9a-f-]{36} ", made)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pwd
 import re
@@ -73,3 +74,70 @@ def test_a_private_server_that_cannot_be(place: Path) -> None:
     result = privately(place, "list")
     assert (result.returncode, result.stdout) == (3, "")
     assert re.fullmatch(r"memstore: .* holds other data: choose another directory\n", result.stderr)
+
+
+VECTOR = """
+    select exists (select from pg_extension where extname = 'vector'),
+      exists (select from pg_available_extensions where name = 'vector'),
+      exists (
+        select from pg_proc
+        where pronamespace = 'memstore'::regnamespace and prosrc like '%operator(public.<=>)%'
+      )
+"""
+
+
+def vector(place: Path) -> list[bool]:
+    """Whether pgvector is in the database, whether the server has it, and whether the code uses it."""
+    result = privately(place, "psql", "--", "-XAtc", VECTOR)
+    return [part == "t" for part in result.stdout.strip().split("|")]
+
+
+def test_pgvector_where_the_server_has_it(place: Path) -> None:
+    privately(place, "remember", "I use pnpm, not npm.")
+    there, possible, used = vector(place)
+    assert there == possible == used
+    if not possible:
+        pytest.skip("the server has no pgvector")
+    # A store from before.
+    privately(
+        place, "psql", "--", "-c", "drop extension vector", "-c", "select memstore.compile_similarities()"
+    )
+    assert vector(place) == [True, True, True]
+    # A server that has lost it.
+    for name in ("vector.control", "vector.so"):
+        for file in (place / "data").glob(f"binaries-*/**/{name}"):
+            file.unlink()
+    if list((place / "data").glob("binaries-*")):
+        assert vector(place)[:2] == [False, False]
+        assert privately(place, "recall", "Install the deps.").stdout.endswith("I use pnpm, not npm.\n")
+        assert privately(place, "verify").returncode == 0
+
+
+@pytest.mark.long
+def test_many_first_commands_at_once(place: Path) -> None:
+    """More than the server has connections for, if each had those of a migration."""
+    environment = {**os.environ, "MEMSTORE_DATA_DIR": str(place / "data")}
+    commands = [
+        subprocess.Popen(
+            [*COMMAND, "remember", f"memory {number}"],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(50)
+    ]
+    said = [command.communicate()[1] for command in commands]
+    assert [command.returncode for command in commands] == [0] * 50, set(said)
+    assert len(privately(place, "list").stdout.splitlines()) == 50
+
+
+def test_a_forgotten_text_is_in_no_file(place: Path) -> None:
+    privately(place, "remember", "I use pnpm, not npm.")
+    id = privately(place, "remember", "zyzzyva").stdout.split("\t")[0]
+    privately(place, "forget", id)
+    with (place / "data" / "server.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # the server has stopped
+    files = [path for path in (place / "data" / "cluster").rglob("*") if path.is_file()]
+    assert not [path for path in files if b"zyzzyva" in path.read_bytes()]
+    assert privately(place, "list").stdout.endswith("\tI use pnpm, not npm.\n")

@@ -23,7 +23,7 @@ from tests.client.proxy import Proxy
 from tests.client.proxy import proxy as make_proxy
 
 if TYPE_CHECKING:
-    from tests.conftest import Server
+    from tests.servers import Server
 
 Db = psycopg.Connection[Any]
 

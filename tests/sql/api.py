@@ -37,6 +37,7 @@ def calls(account: UUID, steward: UUID) -> dict[str, str]:
         "supersede_memory": f"{actor}, {a}, 'Streets are wide.'",
         "supersede_with": f"{actor}, {b}, {c}",
         "set_embedding": f"{actor}, {c}, '{{2}}', 'm'",
+        "find_ids": f"{actor}, '0000'",
         "get_memory": f"{actor}, {a}",
         "list_memories": f"{actor}, 'user', true, 2, {c}",
         "memory_history": f"{actor}, {a}",

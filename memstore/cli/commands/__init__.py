@@ -1,12 +1,30 @@
-"""The commands of `memstore`, one function each."""
+"""The commands of `memstore`, one function each.
 
-from memstore.cli.application import app
+Imported by name, module by module: the frequent commands need only their own.
+"""
 
-# isort: off
-from memstore.cli.commands import memories  # in the order of the help text
-from memstore.cli.commands import transfer
-from memstore.cli.commands import mcp
-from memstore.cli.commands import claims
-from memstore.cli.commands import operator
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__all__ = ["app", "claims", "mcp", "memories", "operator", "transfer"]
+if TYPE_CHECKING:
+    import typer
+
+    from memstore.cli.parameters import Command
+
+    app: typer.Typer
+
+_MODULES = ("memories", "transfer", "mcp", "claims", "operator")  # in the order of the help text
+
+
+def all_commands() -> "list[Command]":
+    """Imports all commands."""
+    modules = [import_module(f"memstore.cli.commands.{name}") for name in _MODULES]
+    return [command for module in modules for command in module.COMMANDS.values()]
+
+
+def __getattr__(name: str) -> object:
+    if name == "app":
+        from memstore.cli.interface import app
+
+        return app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,8 +4,6 @@ from datetime import date
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
-import typer
-
 from memstore.cli.application import (
     AsOf,
     ClaimId,
@@ -17,18 +15,23 @@ from memstore.cli.application import (
     NewId,
     Source,
     Text,
-    command,
+    commands_of,
     day,
     evidence_refs_of,
     read_text,
     show_first,
 )
 from memstore.cli.output import complain
+from memstore.cli.parameters import Argument, Command, Option
 from memstore.models import AdmissionRecord
 
 # Not at run time: help texts and completion would wait for psycopg.
 if TYPE_CHECKING:
     from memstore.cli.session import Session
+
+
+COMMANDS: dict[str, Command] = {}
+command = commands_of(COMMANDS)
 
 
 @command(
@@ -38,12 +41,10 @@ if TYPE_CHECKING:
 def propose(
     session: "Session",
     text: Text,
-    slug: Annotated[str | None, typer.Option(metavar="sys:NAME", help="The claim's name; required.")] = None,
+    slug: Annotated[str | None, Option(metavar="sys:NAME", help="The claim's name; required.")] = None,
     tier: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIER", help="ledger or glass; required.", autocompletion=lambda: ["ledger", "glass"]
-        ),
+        Option(metavar="TIER", help="ledger or glass; required.", autocompletion=lambda: ["ledger", "glass"]),
     ] = None,
     evidence: EvidenceRefs = None,
     entity: Entity = None,
@@ -80,16 +81,14 @@ def claims(
     session: "Session",
     status: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="STATUS",
             help="Only the candidate, admitted, rejected or suspended ones.",
             autocompletion=lambda: ["candidate", "admitted", "rejected", "suspended"],
         ),
     ] = None,
     limit: Limit = None,
-    after: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only those listed after this claim.")
-    ] = None,
+    after: Annotated[str | None, Option(metavar="ID", help="Only those listed after this claim.")] = None,
 ) -> None:
     """List the claims, oldest first; for stewards.
 
@@ -148,9 +147,7 @@ def challenge(session: "Session", id: ClaimId, ground: Ground, evidence: Evidenc
 @command("memstore refute 0b7c41de 'That page is about another version.'")
 def refute(
     session: "Session",
-    challenge: Annotated[
-        str, typer.Argument(metavar="ID", help="The challenge's id, or its first characters.")
-    ],
+    challenge: Annotated[str, Argument(metavar="ID", help="The challenge's id, or its first characters.")],
     ground: Ground,
 ) -> None:
     """Answer a challenge, which closes it; for stewards."""
@@ -165,7 +162,7 @@ def promote(
     session: "Session",
     id: ClaimId,
     stance: Annotated[
-        str, typer.Argument(metavar="STANCE", help="The position's id: lowercase words joined by hyphens.")
+        str, Argument(metavar="STANCE", help="The position's id: lowercase words joined by hyphens.")
     ],
     evidence: EvidenceRefs = None,
     entity: Entity = None,

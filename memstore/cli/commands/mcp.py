@@ -1,23 +1,28 @@
 """The command that an agent's client starts: an MCP server."""
 
 import os
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from memstore.cli.application import command
-from memstore.cli.errors import REFUSED
+from memstore.cli.application import commands_of
+from memstore.cli.errors import REFUSED, Exit
 from memstore.cli.output import complain
+from memstore.cli.parameters import Command, Option
 
 if TYPE_CHECKING:
     from memstore.cli.session import Session
+
+
+COMMANDS: dict[str, Command] = {}
+command = commands_of(COMMANDS)
 
 
 @command("memstore mcp --account me", "claude mcp add memory -- memstore mcp --account me")
 def mcp(
     session: "Session",
     claims: Annotated[
-        bool, typer.Option("--claims", help="Also the tools that propose and challenge shared claims.")
+        bool, Option("--claims", help="Also the tools that propose and challenge shared claims.")
     ] = False,
 ) -> None:
     """Serve the memories of one account to an agent, by the Model Context Protocol on stdin and stdout.
@@ -36,15 +41,9 @@ def mcp(
     """
     import signal
 
-    try:
-        from memstore.mcp_server.server import serve
-    except ModuleNotFoundError as error:
-        if error.name not in ("mcp", "pydantic", "anyio"):
-            raise
-        complain("memstore mcp needs more packages: pip install 'pg-memstore[mcp]'")
-        raise typer.Exit(REFUSED) from None
-    if session.server:
-        session.connection.close()  # it was opened to migrate the private database
+    from memstore.aio import AsyncStore
+    from memstore.embedders import ready
+    from memstore.mcp_server.database import Attempt, PrivateStore
 
     def end(number: int, _: object) -> None:
         # Not by an exception: a thread that waits for standard input would keep the process alive.
@@ -53,4 +52,20 @@ def mcp(
 
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, end)
-    serve(session.url, session.account, claims)
+
+    # The private server starts while the rest is imported, and while the client is answered.
+    url = session.named_url
+    make_store: Callable[[], AsyncStore | PrivateStore]
+    if url is None:
+        first = Attempt(session)
+        make_store = lambda: PrivateStore(session, first, ready())  # noqa: E731
+    else:
+        make_store = partial(AsyncStore, url, embedder=ready())
+    try:
+        from memstore.mcp_server.server import serve
+    except ModuleNotFoundError as error:
+        if error.name not in ("mcp", "pydantic", "anyio"):
+            raise
+        complain("memstore mcp needs more packages: pip install 'pg-memstore[mcp]'")
+        raise Exit(REFUSED) from None
+    serve(make_store, session.account, claims)

@@ -3,8 +3,6 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from memstore.cli.application import (
     AsOf,
     Bucket,
@@ -16,18 +14,24 @@ from memstore.cli.application import (
     NewId,
     Source,
     Text,
-    command,
+    commands_of,
     day,
     evidence_refs_of,
     read_text,
+    read_turn,
     show_first,
 )
 from memstore.cli.output import complain
+from memstore.cli.parameters import Command, Option
 from memstore.models import Recall
 
 # Not at run time: help texts and completion would wait for psycopg.
 if TYPE_CHECKING:
     from memstore.cli.session import Session
+
+
+COMMANDS: dict[str, Command] = {}
+command = commands_of(COMMANDS)
 
 
 @command(
@@ -69,6 +73,7 @@ def correct(
     """
     body = read_text(text)
     actor, target = session.find(id)
+    session.clean_later(deleted=False)
     memory = session.store.supersede_memory(
         actor,
         target,
@@ -87,18 +92,18 @@ def correct(
 @command("memstore forget 6f1d2a90")
 def forget(session: "Session", id: Id) -> None:
     """Forget a memory: it is deleted, for good."""
-    session.out.memory(session.store.delete_memory(*session.find(id)), "forgot")
+    actor, found = session.find(id)
+    session.clean_later()
+    session.out.memory(session.store.delete_memory(actor, found), "forgot")
 
 
 @command("memstore list", "memstore list --all --json | jq -r .body", name="list")
 def list_(
     session: "Session",
     bucket: Bucket = None,
-    superseded: Annotated[bool, typer.Option("--all", help="Also those that were superseded.")] = False,
+    superseded: Annotated[bool, Option("--all", help="Also those that were superseded.")] = False,
     limit: Limit = None,
-    after: Annotated[
-        str | None, typer.Option(metavar="ID", help="Only those listed after this memory.")
-    ] = None,
+    after: Annotated[str | None, Option(metavar="ID", help="Only those listed after this memory.")] = None,
 ) -> None:
     """List the memories, newest first."""
     if after is None:
@@ -136,13 +141,11 @@ def history(session: "Session", id: Id) -> None:
 def recall(
     session: "Session",
     turn: Text,
-    maximum: Annotated[int | None, typer.Option("--max", metavar="NUMBER", help="The most memories.")] = None,
-    characters: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="The most characters of bodies.")
-    ] = None,
+    maximum: Annotated[int | None, Option("--max", metavar="NUMBER", help="The most memories.")] = None,
+    characters: Annotated[int | None, Option(metavar="NUMBER", help="The most characters of bodies.")] = None,
 ) -> None:
     """Recall what to tell a model before a turn."""
-    query = read_text(turn)
+    query = read_turn(turn)
     actor = session.reader()
     answer = Recall(backend="none")
     if actor is not None:

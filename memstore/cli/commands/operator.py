@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
-import typer
-
-from memstore.cli.application import command, progress
-from memstore.cli.errors import REFUSED, UNREACHABLE, UsageError
+from memstore.cli.application import commands_of, progress
+from memstore.cli.errors import REFUSED, UNREACHABLE, Exit, UsageError
 from memstore.cli.output import complain, printable
+from memstore.cli.parameters import Argument, Command, Option
 from memstore.models import Settings
 
 # Not at run time: help texts and completion would wait for psycopg.
@@ -18,12 +17,14 @@ if TYPE_CHECKING:
     from memstore.cli.session import Session
 
 
+COMMANDS: dict[str, Command] = {}
+command = commands_of(COMMANDS)
+
+
 @command("memstore migrate --database-url postgresql://localhost/agents")
 def migrate(session: "Session") -> None:
     """Install memstore in the database, or bring it up to date."""
-    from memstore.schema import migrate
-
-    applied = migrate(session.url)
+    applied = session.migrate()
     if session.out.as_json:
         session.out.facts({"applied": applied})
     else:
@@ -36,7 +37,7 @@ def migrate(session: "Session") -> None:
 def verify(
     session: "Session",
     data: Annotated[
-        bool, typer.Option("--data", help="Check all that is stored instead; for the operator.")
+        bool, Option("--data", help="Check all that is stored instead; for the operator.")
     ] = False,
 ) -> None:
     """Check that the database is as this version needs it; exit 1 where it isn't."""
@@ -49,7 +50,7 @@ def verify(
         document=asdict,
     )
     if not all(check.ok for check in checks):
-        raise typer.Exit(REFUSED)
+        raise Exit(REFUSED)
 
 
 @command("memstore stats", "memstore stats --json | jq -r 'select(.name == \"dead_rows\")'")
@@ -93,8 +94,8 @@ def _print_accounts(session: "Session", only: UUID | None) -> None:
 @command("memstore steward reviewer-1", "memstore steward reviewer-1 --off")
 def steward(
     session: "Session",
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Your own id of the account.")],
-    off: Annotated[bool, typer.Option("--off", help="Unmark it.")] = False,
+    name: Annotated[str, Argument(metavar="NAME", help="Your own id of the account.")],
+    off: Annotated[bool, Option("--off", help="Unmark it.")] = False,
 ) -> None:
     """Mark an account as a steward; for the database's owner.
 
@@ -113,7 +114,7 @@ def embed(
     session: "Session",
     model: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="The ready model, which is the default; or MODULE:VARIABLE, a memstore.Embedder of yours.",
         ),
@@ -129,6 +130,7 @@ def embed(
 
     embedder = find_embedder(model)
     require_working(embedder)
+    session.clean_later(deleted=False)
     done = Filled()
     with progress(lambda: count_unembedded(session.connection, embedder.model)) as advance:
 
@@ -141,7 +143,7 @@ def embed(
     session.out.facts({"model": embedder.model, **asdict(done)})
     if done.skipped:
         complain("What was skipped could not be embedded; it is tried again the next time.")
-        raise typer.Exit(REFUSED)
+        raise Exit(REFUSED)
 
 
 @command("memstore settings")
@@ -156,7 +158,7 @@ def settings(session: "Session") -> None:
 )
 def configure(
     session: "Session",
-    changes: Annotated[list[str], typer.Argument(metavar="NAME=VALUE...", help="See memstore settings.")],
+    changes: Annotated[list[str], Argument(metavar="NAME=VALUE...", help="See memstore settings.")],
 ) -> None:
     """Change settings; for the database's owner.
 
@@ -195,6 +197,7 @@ def demo(session: "Session") -> None:
     """Show the store at work, under an account that is erased at the end."""
     from memstore.cli.demo import run_demo
 
+    session.clean_later()
     for step in run_demo(session.connection):
         if session.out.as_json:
             session.out.facts(asdict(step))
@@ -216,7 +219,7 @@ def demo(session: "Session") -> None:
 )
 def psql(
     session: "Session",
-    arguments: Annotated[list[str] | None, typer.Argument(metavar="[-- ARGUMENTS]", help="For psql.")] = None,
+    arguments: Annotated[list[str] | None, Argument(metavar="[-- ARGUMENTS]", help="For psql.")] = None,
 ) -> None:
     """Open psql on the database."""
     import signal
@@ -225,6 +228,7 @@ def psql(
     from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
     session.connection.close()  # it was opened to migrate the private database
+    session.clean_later()
     program = _find_psql(session)
     parameters = conninfo_to_dict(session.url)
     environment = dict(os.environ)
@@ -233,7 +237,7 @@ def psql(
     # Not SIG_IGN, which psql would inherit.
     signal.signal(signal.SIGINT, lambda *_: None)
     result = subprocess.run([program, make_conninfo("", **parameters), *(arguments or [])], env=environment)
-    raise typer.Exit(result.returncode if result.returncode >= 0 else 128 - result.returncode)
+    raise Exit(result.returncode if result.returncode >= 0 else 128 - result.returncode)
 
 
 def _find_psql(session: "Session") -> str:
@@ -253,4 +257,4 @@ def _find_psql(session: "Session") -> str:
     if own.is_file():
         return str(own)
     complain("There is no psql: install PostgreSQL's client programs.")
-    raise typer.Exit(UNREACHABLE)
+    raise Exit(UNREACHABLE)

@@ -1,19 +1,22 @@
 """Commands that import memories and export an account."""
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
-import typer
-
-from memstore.cli.application import command, progress
-from memstore.cli.errors import REFUSED, report
+from memstore.cli.application import commands_of, progress
+from memstore.cli.errors import REFUSED, Exit, report
 from memstore.cli.output import complain, printable_json
+from memstore.cli.parameters import Argument, Command, Option
 
 _EMBEDDING_LIMIT = 600.0  # seconds for a batch, which may be large
 
 # Not at run time: help texts and completion would wait for psycopg.
 if TYPE_CHECKING:
     from memstore.cli.session import Session
+
+
+COMMANDS: dict[str, Command] = {}
+command = commands_of(COMMANDS)
 
 
 @command(
@@ -23,10 +26,8 @@ if TYPE_CHECKING:
 )
 def import_(
     session: "Session",
-    file: Annotated[
-        typer.FileBinaryRead, typer.Argument(metavar="FILE", help="JSON Lines; - reads standard input.")
-    ],
-    batch: Annotated[int, typer.Option(metavar="NUMBER", min=1, help="The lines of one transaction.")] = 1000,
+    file: Annotated[BinaryIO, Argument("FILE", "JSON Lines; - reads standard input.", file=True)],
+    batch: Annotated[int, Option(metavar="NUMBER", min=1, help="The lines of one transaction.")] = 1000,
 ) -> None:
     """Remember what a file has: a JSON object a line.
 
@@ -38,6 +39,7 @@ def import_(
     """
     from memstore.cli.importing import Import, LineRefused
 
+    session.clean_later(deleted=False)
     work = Import(session.connection, session.patient_store(_EMBEDDING_LIMIT), session.writer)
     try:
         # A pipe has the size 0.
@@ -50,13 +52,13 @@ def import_(
             complain("Nothing of the file is kept.")
         else:
             complain(f"Nothing of that batch is kept. Before it, {work.imported} memories were imported.")
-        raise typer.Exit(code) from None
+        raise Exit(code) from None
     session.out.facts({"imported": work.imported, "already_there": work.already_there})
     if work.replaced_otherwise:
         complain(
             f"{work.replaced_otherwise} memories that were there are not replaced as in the file; they stay."
         )
-        raise typer.Exit(REFUSED)
+        raise Exit(REFUSED)
 
 
 @command(
@@ -65,9 +67,7 @@ def import_(
 )
 def export(
     session: "Session",
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Readable by you alone; - is standard output.")
-    ] = "-",
+    file: Annotated[str, Argument(metavar="FILE", help="Readable by you alone; - is standard output.")] = "-",
 ) -> None:
     """Export all that the account owns, as JSON Lines for memstore import.
 
