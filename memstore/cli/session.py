@@ -112,10 +112,17 @@ class Session:
         Returns:
             The URL.
         """
-        if self.server:
-            if not self.server.is_up():
-                self.server.start_again()
-            _updated(self.server).close()
+        deadline = time.monotonic() + _PATIENCE
+        while self.server:
+            try:
+                if self.server.connection is None:  # it was entered before
+                    self.server.start_again()
+                _updated(self.server).close()
+                break
+            except psycopg.OperationalError:  # it died again
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(0.1)
         return self.url
 
     def is_up(self) -> bool:

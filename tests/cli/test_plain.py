@@ -18,7 +18,7 @@ from memstore.cli.commands import memories
 from memstore.cli.parameters import Argument
 from tests.cli.running import COMMAND, PRIVATE, Run, complaints, remember
 
-RUNS = 20_000 if os.environ.get("MEMSTORE_LONG") else 600
+RUNS = 3_000 if os.environ.get("MEMSTORE_LONG") else 600
 
 VALUES = ["user", "x y", "", "-", "3", "0", "007", "-1", "1_0", "٣", "9" * 12, "--", "--json", "é", "a=b"]
 TEXTS = ["Install the deps.", "", "-", "x", "recall", "--", "-v is loud", "--all", "é\nx", "=", "a=b"]
