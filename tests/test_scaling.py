@@ -33,6 +33,7 @@ VECTOR = "'{1,0.5}', 'two-numbers'"
 READS = {
     "export_account": ACTOR,
     "export_memories": ACTOR,
+    "find_ids": f"{ACTOR}, '0000'",
     "find_user": "'account-1'",
     "get_memory": f"{ACTOR}, {MEMORY}",
     "help": "",

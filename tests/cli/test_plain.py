@@ -100,14 +100,15 @@ def test_what_is_for_typer(line: list[str]) -> None:
 
 
 # What a plain recall may import, beside the standard library, by the first part of the name.
-PACKAGES = {"memstore", "psycopg", "psycopg_binary", "psycopg_c", "psycopg_pool", "typing_extensions"}
+PACKAGES = {"memstore", "psycopg", "psycopg_binary", "psycopg_c", "typing_extensions"}
 MODULES = {
     "memstore",
     *("memstore.api", "memstore.api.calls", "memstore.api.store"),
     *("memstore.cli", "memstore.cli.application", "memstore.cli.commands", "memstore.cli.commands.memories"),
     *("memstore.cli.errors", "memstore.cli.output", "memstore.cli.parameters", "memstore.cli.plain"),
     *("memstore.cli.session", "memstore.cli.streams"),
-    *("memstore.compatibility", "memstore.embedded", "memstore.embedder", "memstore.embedders"),
+    *("memstore.compatibility", "memstore.connections", "memstore.connections.slots"),
+    *("memstore.connections.sync", "memstore.embedded", "memstore.embedder", "memstore.embedders"),
     *("memstore.errors", "memstore.minilm", "memstore.models", "memstore.schema", "memstore.store"),
     "memstore.wire",
 }

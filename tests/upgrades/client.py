@@ -83,6 +83,8 @@ def work(store: Recorder, role: str) -> None:
     store.rank_claims(actor, "claim")
     store.promote_memory(steward, claim.id, "a-stance", EVIDENCE)
 
+    if hasattr(store.store, "find_ids"):
+        assert store.find_ids(actor, str(new.id)[:8]) == [new.id]
     if hasattr(store.store, "export_account"):
         assert store.export_account(actor) and list(store.export_memories(actor))
         assert store.store_statistics()

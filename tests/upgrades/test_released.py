@@ -203,6 +203,8 @@ def test_its_installer_on_the_newest_schema(release: Release, code: Path, server
 
 
 def test_todays_client_on_its_schema(release: Release, database: str, role: str) -> None:
+    if release.migration == MIGRATIONS[-1]:
+        pytest.skip("a commit of the version under way: a release has a migration that the one before hasn't")
     said = used(TODAY, database, role)
     if release.version < calls.SCHEMA_VERSION:
         assert isinstance(said, str)

@@ -89,6 +89,13 @@ placed as (
     %s
   end if;$$, c.on_claims, c.on_account)
 
+        -- An account's own are on both shards, claims and challenges on one.
+        when c.proname = 'find_ids' then format($$
+  if coalesce(kind, 'memory') = 'memory' then
+    %s
+  end if;
+  %s$$, c.on_account, c.on_claims)
+
         when c.proname = 'insert_memories' then format($$
   if not memories @? '$[*] ? (@.bucket like_regex "system")' then
     %s
