@@ -130,7 +130,7 @@ class AsyncStore(AsyncFunctions):
         return answer
 
     async def _send(self, call: Call[T], savepoint: bool = False) -> T:
-        attempts = Attempts(call, replaceable=not isinstance(self._source, AsyncConnection))
+        attempts = None
         deadline = None
         if self._call_timeout is not None and not call.patient:
             deadline = time.monotonic() + self._call_timeout
@@ -152,6 +152,7 @@ class AsyncStore(AsyncFunctions):
                 refusal = slots.overload(self._source, error, self._pool_errors) or translate(error)
                 if earlier and not isinstance(refusal, StoreUnavailable):
                     raise
+                attempts = attempts or Attempts(call, not isinstance(self._source, AsyncConnection))
                 again = attempts.again(error, connection, idle)
             if isinstance(refusal, StoreUnavailable):
                 self._schema_checked = False
@@ -160,21 +161,13 @@ class AsyncStore(AsyncFunctions):
             if not again:
                 return call.refused(refusal, idle)
 
-    @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[AsyncConnection[Any]]:
+    def _connection(self) -> AbstractAsyncContextManager[AsyncConnection[Any]]:
         if isinstance(self._source, str):
-            async with self._own_connections(self._source).connection() as connection:
-                yield connection
-            return
+            return self._own_connections(self._source).connection()
         compatibility.refuse_inherited(self._process)
         if isinstance(self._source, AsyncConnection):
-            yield self._source
-            return
-        while True:
-            async with self._source.connection() as connection:
-                if slots.is_open(connection):
-                    yield connection
-                    return
+            return nullcontext(self._source)
+        return _open_one(self._source)
 
     def _own_connections(self, url: str) -> Connections:
         key = os.getpid(), asyncio.get_running_loop()
@@ -200,6 +193,15 @@ class AsyncStore(AsyncFunctions):
         self._prepare = None if prepares else False
         self._pool_errors = slots.connection_errors(self._source)
         self._schema_checked = True
+
+
+@asynccontextmanager
+async def _open_one(pool: AsyncPool) -> AsyncIterator[AsyncConnection[Any]]:
+    while True:
+        async with pool.connection() as connection:
+            if slots.is_open(connection):
+                yield connection
+                return
 
 
 @asynccontextmanager

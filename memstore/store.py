@@ -155,7 +155,7 @@ class Store(Functions):
         return answer
 
     def _send(self, call: Call[T], savepoint: bool = False) -> T:
-        attempts = Attempts(call, replaceable=not isinstance(self._source, Connection))
+        attempts = None
         deadline = None
         if self._call_timeout is not None and not call.patient:
             deadline = time.monotonic() + self._call_timeout
@@ -177,6 +177,7 @@ class Store(Functions):
                 refusal = slots.overload(self._source, error, self._pool_errors) or translate(error)
                 if earlier and not isinstance(refusal, StoreUnavailable):
                     raise
+                attempts = attempts or Attempts(call, not isinstance(self._source, Connection))
                 again = attempts.again(error, connection, idle)
             if isinstance(refusal, StoreUnavailable):
                 self._schema_checked = False
@@ -185,8 +186,7 @@ class Store(Functions):
             if not again:
                 return call.refused(refusal, idle)
 
-    @contextmanager
-    def _connection(self) -> Iterator[Connection[Any]]:
+    def _connection(self) -> AbstractContextManager[Connection[Any]]:
         """Lends a connection for one call.
 
         Raises:
@@ -194,18 +194,11 @@ class Store(Functions):
             psycopg.Error: The caller's pool has none.
         """
         if isinstance(self._source, str):
-            with self._own_connections(self._source).connection() as connection:
-                yield connection
-            return
+            return self._own_connections(self._source).connection()
         compatibility.refuse_inherited(self._process)
         if isinstance(self._source, Connection):
-            yield self._source
-            return
-        while True:  # the pool replaces each that is closed
-            with self._source.connection() as connection:
-                if slots.is_open(connection):
-                    yield connection
-                    return
+            return nullcontext(self._source)
+        return _open_one(self._source)
 
     def _own_connections(self, url: str) -> Connections:
         process = os.getpid()
@@ -231,6 +224,16 @@ class Store(Functions):
         self._prepare = None if prepares else False  # to psycopg, None leaves it to the threshold
         self._pool_errors = slots.connection_errors(self._source)
         self._schema_checked = True
+
+
+@contextmanager
+def _open_one(pool: Pool) -> Iterator[Connection[Any]]:
+    """Borrows a connection that the server hasn't closed; the pool replaces each that it has."""
+    while True:
+        with pool.connection() as connection:
+            if slots.is_open(connection):
+                yield connection
+                return
 
 
 @contextmanager
