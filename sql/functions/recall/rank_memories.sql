@@ -58,7 +58,7 @@ begin
 
   v_counts := memstore.count_candidates(rank_memories.actor);
   return query
-  select r.memory, s.score, s.lexical_score, s.semantic_score, s.eligible
+  select s.memory, s.score, s.lexical_score, s.semantic_score, s.eligible
   from memstore.score_memories(
     actor,
     query,
@@ -71,13 +71,6 @@ begin
     v_counts.counts,
     true
   ) s
-  -- OFFSET makes each row one look-up by its key.
-  cross join lateral (
-    select memstore.to_memory(m) as memory
-    from memstore.memories m
-    where m.id = s.id
-    offset 0
-  ) r
   order by s.score desc, s.inserted_at desc, s.id;
 end
 $$;

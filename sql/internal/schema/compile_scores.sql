@@ -5,7 +5,8 @@
 --   score_indexed_memories(actor, query, languages, counts): reads those that have a word of the query from the
 --     operator's indexes (options/large_accounts.sql);
 --   similarities(ids, embedding, embedding_model): the similarity of each of these that has an embedding of the model.
--- The first two return what rank_memories says, of the memories that can have a score above 0, or of everything:
+-- The first two return what rank_memories says, of the memories that can have a score above 0; or of everything, and then
+-- the memories too, so that nothing looks them up again:
 --   embedding, embedding_model: usable ones (embedding_is_usable), or NULL
 --   languages, counts: of count_candidates()
 -- Embeddings are compared through pgvector where it is installed, in whichever schema, else in plain SQL. An extension
@@ -47,7 +48,8 @@ declare
         1::bigint << (hashtext(m.source_ref) & 63) as source_key,
         m.inserted_at,
         m.mask,
-        m.similarity
+        m.similarity,
+        m.memory
       from (
         select
           r.id,
@@ -60,7 +62,8 @@ declare
             then (select bit_or(w.bit) from words w where r.search_vector @@ w.term and w.turn = r.turn)
             else 0
           end as mask,
-          %2$s as similarity
+          %2$s as similarity,
+          r.memory
         from (%1$s        ) r
         offset 0
       ) m
@@ -110,12 +113,13 @@ declare
         m.mask,
         lag(m.mask, 1, 0::bigint) over source as previous,
         lead(m.mask, 1, 0::bigint) over source as next,
-        m.similarity
+        m.similarity,
+        m.memory
       from %3$s m
       where m.source_key & (select s.keys from sources s) <> 0
       window source as (partition by m.source_ref collate "C", m.turn order by m.inserted_at, m.id)
       union all
-      select m.id, m.bucket, m.turn, m.inserted_at, m.mask, 0, 0, m.similarity
+      select m.id, m.bucket, m.turn, m.inserted_at, m.mask, 0, 0, m.similarity, m.memory
       from masks m
       where (m.source_key & (select s.keys from sources s) <> 0) is not true
     ),
@@ -125,6 +129,7 @@ declare
         n.bucket,
         n.inserted_at,
         n.similarity,
+        n.memory,
         case
           when n.mask | n.previous | n.next = 0 then 0
           else (
@@ -153,7 +158,8 @@ declare
       s.semantic_score,
       s.bucket = 'user'
         or s.lexical_score > v_settings.lexical_floor
-        or coalesce(s.semantic_score > v_settings.semantic_floor, false)
+        or coalesce(s.semantic_score > v_settings.semantic_floor, false),
+      s.memory
     from (
       select
         s.id,
@@ -161,7 +167,8 @@ declare
         s.inserted_at,
         memstore.fuse(s.lexical, greatest(s.similarity, 0), v_hybrid) as score,
         round(1e6 * s.lexical) / 1e6 as lexical_score,
-        round(1e6 * case when s.similarity < 0 then 0 else s.similarity end) / 1e6 as semantic_score
+        round(1e6 * case when s.similarity < 0 then 0 else s.similarity end) / 1e6 as semantic_score,
+        s.memory
       from scores s
       where s.lexical > 0
       or s.similarity is not null
@@ -178,6 +185,7 @@ $$;
             m.search_vector,
             m.embedding,
             m.embedding_model,
+            case when v_everything then memstore.to_memory(m) end as memory,
             array_position(languages, m.language) as turn
           from memstore.memories m
           where m.user_id = actor
@@ -187,7 +195,7 @@ $$;
           offset 0
 $$;
   c_indexed_memories constant text := $$
-          select m.*, t.turn
+          select m.*, null::memstore.memory as memory, t.turn
           from turns t
           cross join lateral (
             select m.id, m.bucket, m.language, m.source_ref, m.inserted_at, m.search_vector
@@ -207,7 +215,8 @@ $$;
           m.source_key,
           m.inserted_at,
           bit_or(m.mask) as mask,
-          null::double precision as similarity
+          null::double precision as similarity,
+          null::memstore.memory as memory
         from (
           select m.id, m.bucket, m.turn, m.source_ref, m.source_key, m.inserted_at, m.mask
           from masks m
@@ -255,7 +264,8 @@ $$;
   score double precision,
   lexical_score double precision,
   semantic_score double precision,
-  eligible boolean
+  eligible boolean,
+  memory memstore.memory
 )$$;
   c_function constant text := $$
 create or replace function memstore.%s
