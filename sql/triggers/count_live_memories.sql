@@ -159,7 +159,7 @@ begin
       select
       from memstore.memories o
       where o.superseded_by_id = n.id
-      and o.user_id = n.user_id
+      and (o.user_id = n.user_id) is true
       and not o.promoted
       and not exists (select from new_memories d where d.id = o.id)
     )

@@ -7,6 +7,10 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+-- So that a name is looked up by one step into the index; a bitmap is made of all rows of the model, in every write.
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
 as $$
 declare
   v_names text[];
@@ -22,7 +26,7 @@ begin
     from old_memories n
     where n.embedding_model is not null
   ) o
-  where not exists (select from memstore.memories m where m.embedding_model = o.name);
+  where (select true from memstore.memories m where m.embedding_model = o.name limit 1) is null;
   if v_names is null then
     return null;
   end if;

@@ -44,7 +44,8 @@ begin
   perform 1
   from memstore.memories m
   where m.id = delete_memory.id
-  and m.user_id is not distinct from v_user.id;
+  -- IS TRUE, here and below, leaves the look-up to the key: the account's index would read all of its rows.
+  and (m.user_id = v_user.id) is true;
   if not found then
     perform memstore.refuse('memory_not_found', 'id');
   end if;
@@ -71,7 +72,7 @@ begin
 
   delete from memstore.memories m
   where m.id = delete_memory.id
-  and m.user_id is not distinct from v_user.id
+  and (m.user_id = v_user.id) is true
   returning (memstore.to_memory(m)).*
   into v_memory;
   if not found then

@@ -56,8 +56,8 @@ begin
   if translate(v_prefix, '123456789abcdef', repeat('0', 15)) is distinct from left(c_zeros, length(v_prefix)) then
     return;
   end if;
-  v_first := overlay(c_zeros placing v_prefix from 1);
-  v_last := overlay(translate(c_zeros, '0', 'f') placing v_prefix from 1);
+  v_first := (overlay(c_zeros placing v_prefix from 1))::uuid;
+  v_last := (overlay(translate(c_zeros, '0', 'f') placing v_prefix from 1))::uuid;
 
   if find_ids.kind = 'challenge' then
     return query

@@ -4,6 +4,7 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set jit = off
 as $$
 /*
@@ -34,7 +35,8 @@ begin
   into v_memory
   from memstore.memories m
   where m.id = get_memory.id
-  and m.user_id is not distinct from get_memory.actor;
+  -- IS TRUE leaves the look-up to the key: the account's index would read all of its rows.
+  and (m.user_id = get_memory.actor) is true;
   if not found then
     perform memstore.refuse('memory_not_found', 'id');
   end if;

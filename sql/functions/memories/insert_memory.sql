@@ -19,6 +19,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set jit = off
 as $$
 /*

@@ -10,8 +10,12 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set plan_cache_mode = force_custom_plan
+-- So that a page of live memories is read from the index that has their order, whatever the statistics say.
+set enable_sort = off
 set jit = off
+set max_parallel_workers_per_gather = 0
 as $$
 /*
 list_memories: lists the account's memories, newest first.

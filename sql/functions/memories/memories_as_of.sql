@@ -4,7 +4,10 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
+set enable_bitmapscan = off
 set jit = off
+set max_parallel_workers_per_gather = 0
 as $$
 /*
 memories_as_of: lists the memories that were live at a past moment.

@@ -4,6 +4,7 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set enable_hashjoin = off
 set enable_mergejoin = off
 set jit = off
@@ -54,7 +55,14 @@ begin
     union
     select m.id, m.superseded_by_id
     from replacements r
-    join memstore.memories m on m.id = r.superseded_by_id
+    -- OFFSET, here and below, makes each row one look-up, also where the statistics say that many rows share a
+    -- replacement.
+    cross join lateral (
+      select m.id, m.superseded_by_id
+      from memstore.memories m
+      where m.id = r.superseded_by_id
+      offset 0
+    ) m
   ),
   chain as (
     select r.id
@@ -62,11 +70,21 @@ begin
     union
     select m.id
     from chain c
-    join memstore.memories m on m.superseded_by_id = c.id
+    cross join lateral (
+      select m.id
+      from memstore.memories m
+      where m.superseded_by_id = c.id
+      offset 0
+    ) m
   )
-  select (memstore.to_memory(m)).*
+  select (r.memory).*
   from chain c
-  join memstore.memories m on m.id = c.id
-  order by m.inserted_at, m.id;
+  cross join lateral (
+    select memstore.to_memory(m) as memory
+    from memstore.memories m
+    where m.id = c.id
+    offset 0
+  ) r
+  order by (r.memory).inserted_at, (r.memory).id;
 end
 $$;

@@ -4,6 +4,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set jit = off
 as $$
 /*
@@ -42,7 +43,8 @@ begin
   into v_memory
   from memstore.memories m
   where m.id = set_embedding.id
-  and m.user_id is not distinct from v_user.id
+  -- IS TRUE leaves the look-up to the key: the account's index would read all of its rows.
+  and (m.user_id = v_user.id) is true
   for no key update;
   if not found then
     perform memstore.refuse('memory_not_found', 'id');

@@ -4,6 +4,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set jit = off
 as $$
 /*
@@ -46,7 +47,8 @@ begin
   into v_live
   from memstore.memories m
   where m.id in (supersede_with.target, supersede_with.replacement)
-  and m.user_id is not distinct from v_user.id
+  -- IS TRUE leaves the look-up to the key: the account's index would read all of its rows.
+  and (m.user_id = v_user.id) is true
   and m.superseded_at is null
   and m.bucket in ('user', 'learned');
   if v_live <> 2 then

@@ -10,7 +10,8 @@ as $$
     select m.id, m.user_id, m.superseded_by_id
     from memstore.memories m
     where m.id = any (chain_accounts.ids)
-    and m.user_id is not distinct from chain_accounts.actor
+    -- IS TRUE leaves the look-up to the key: the account's index would read all of its rows.
+    and (m.user_id = chain_accounts.actor) is true
     and m.bucket = 'system'
     union
     select n.id, n.user_id, n.superseded_by_id
@@ -23,6 +24,8 @@ as $$
       select m.id, m.user_id, m.superseded_by_id
       from memstore.memories m
       where m.superseded_by_id = c.id
+      -- Each row is one look-up, also where the statistics say that many share a replacement.
+      offset 0
     ) n
   )
   select array(select distinct c.user_id from chain c)

@@ -16,9 +16,10 @@ declare
 begin
   perform 1
   from memstore.users u
+  -- An array, because OR with a subquery would read every account.
   where u.id = any (
-    lock_memories.actor
-    || array(select m.user_id from memstore.memories m where m.id = any (lock_memories.ids) and m.bucket = 'system')
+    array(select m.user_id from memstore.memories m where m.id = any (lock_memories.ids) and m.bucket = 'system')
+    || lock_memories.actor
   )
   order by u.id
   for no key update;
