@@ -114,7 +114,11 @@ class AsyncStore(AsyncFunctions):
         model = self._embedder.model
         embedded = None
         try:
-            embedded = call.with_embeddings(model, await self._embedder.within_limit_async(texts))
+            vectors = await self._embedder.within_limit_async(texts)
+            if call.embeds == "memories":  # which may be thousands
+                embedded = await asyncio.to_thread(call.with_embeddings, model, vectors)
+            else:
+                embedded = call.with_embeddings(model, vectors)
         except Exception as error:
             call.log_unembedded(model, error)
         if embedded is None:

@@ -54,11 +54,12 @@ class Store(Functions):
     standby is repeated, unless it is part of the caller's transaction. What recall answers instead of an
     exception, `Recall.backend` has.
 
-    A store with an embedder has it embed the bodies and queries of calls, once a call, unless the caller
-    gives an embedding. No call fails for that: where the embedder fails or takes too long, or the database
-    refuses its embedding, a warning is logged, a memory is written without an embedding, and recall ranks by
-    words alone. `memstore.embedders.fill` embeds such memories later. In the caller's transaction, a write
-    with the embedder's embedding has a savepoint, so that a refusal of it doesn't abort the transaction.
+    A store with an embedder has it embed the bodies and queries of calls, of a query the beginning, once a
+    call, unless the caller gives an embedding. No call fails for that: where the embedder fails or takes too
+    long, or the database refuses its embedding, a warning is logged, a memory is written without an
+    embedding, and recall ranks by words alone. `memstore.embedders.fill` embeds such memories later. In the
+    caller's transaction, a write with the embedder's embedding has a savepoint, so that a refusal of it
+    doesn't abort the transaction.
     """
 
     def __init__(

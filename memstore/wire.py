@@ -351,12 +351,22 @@ def _vector(name: str, value: object) -> str:
 
 def _json(name: str, value: object) -> str:
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
+        if isinstance(value, Iterable) and not isinstance(
+            value, str | bytes | bytearray | memoryview | Mapping
+        ):
+            # Item by item: one call would not let other threads run meanwhile.
+            text = f"[{','.join(map(_dumps, value))}]"
+        else:
+            text = _dumps(value)
     except (ValueError, OverflowError, RecursionError):  # NaN, infinity, a circular reference, deep nesting
         text = None
     if text is None:
         raise _unsendable(name, "can't be written as JSON")
-    return _encodable(name, text, nul=bool(_ESCAPED_NUL.search(text)))
+    return _encodable(name, text, nul="\\u0000" in text and bool(_ESCAPED_NUL.search(text)))
+
+
+def _dumps(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
 
 
 def _plain(value: object) -> object:

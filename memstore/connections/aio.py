@@ -72,6 +72,11 @@ async def require_schema(connection: AsyncConnection[Any], deadline: float | Non
     return direct
 
 
+class _Own(AsyncConnection[TupleRow]):
+    def __del__(self, *_: Any) -> None:
+        pass
+
+
 class Connections:
     """A store's own connections in one process and on one event loop."""
 
@@ -143,7 +148,7 @@ class Connections:
         pause = 0.02
         while True:
             try:
-                connection = await AsyncConnection.connect(self._url, autocommit=True)
+                connection = await _Own.connect(self._url, autocommit=True)
                 break
             except psycopg.OperationalError as error:
                 if isinstance(error, ConnectionTimeout) or time.monotonic() + pause > patience:

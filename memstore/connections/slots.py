@@ -262,6 +262,8 @@ class Slots(Generic[C, F]):
             if self._closed or connection.pgconn.transaction_status != TransactionStatus.IDLE:
                 connection.pgconn.finish()
                 self._size -= 1
+                # The others may be broken too, though nobody has told: they are asked.
+                self._free = [(free, min(since, now - REST)) for free, since in self._free]
                 self._appoint()
                 return
             while self._waiting:

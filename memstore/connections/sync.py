@@ -89,6 +89,11 @@ def require_schema(connection: Connection[Any], deadline: float | None = None) -
     return direct
 
 
+class _Own(Connection[TupleRow]):
+    def __del__(self, *_: Any) -> None:
+        """Without psycopg's warning: at its end a process may leave connections open, and a fork must."""
+
+
 class Connections:
     """A store's own connections in one process, each lent to one caller at a time."""
 
@@ -169,7 +174,7 @@ class Connections:
         while True:
             try:
                 # A call is one statement, so autocommit saves two round trips.
-                connection = Connection.connect(self._url, autocommit=True)
+                connection = _Own.connect(self._url, autocommit=True)
                 break
             except psycopg.OperationalError as error:
                 if isinstance(error, ConnectionTimeout) or time.monotonic() + pause > patience:
