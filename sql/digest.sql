@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'f2555dda431c330e2858a74598dd72c9a49a9bdd9e7cd964a1404ad952cc539c',
+'3deb90deb23997b09a1b5a055300807f7072cb7e6d7176b4d098c2f67cc7f6ad',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

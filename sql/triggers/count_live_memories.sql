@@ -155,14 +155,16 @@ begin
     where n.user_id = any (v_accounts)
     and n.superseded_at is null
     and not n.promoted
-    and not exists (
-      select
+    -- A look-up by the pointer, and no join: each write of an account at its ceiling comes here.
+    and (
+      select true
       from memstore.memories o
       where o.superseded_by_id = n.id
       and (o.user_id = n.user_id) is true
       and not o.promoted
       and not exists (select from new_memories d where d.id = o.id)
-    )
+      limit 1
+    ) is null
   ) then
     perform memstore.refuse('quota_reached', 'actor', v_room);
   end if;

@@ -18,7 +18,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from memstore.cli import session
-from memstore.cli.commands import app
+from memstore.cli.interface import app
 
 Db = psycopg.Connection[Any]
 

@@ -12,7 +12,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
-from memstore.cli.commands import app
+from memstore.cli.interface import app
 from tests.sql.support import SECRET, SYSTEM, account_of, insert, rows, steward_of
 from tests.sql.texts import TEXTS
 

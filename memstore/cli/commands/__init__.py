@@ -7,11 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import typer
-
     from memstore.cli.parameters import Command
-
-    app: typer.Typer
 
 _MODULES = ("memories", "transfer", "mcp", "claims", "operator")  # in the order of the help text
 
@@ -20,11 +16,3 @@ def all_commands() -> "list[Command]":
     """Imports all commands."""
     modules = [import_module(f"memstore.cli.commands.{name}") for name in _MODULES]
     return [command for module in modules for command in module.COMMANDS.values()]
-
-
-def __getattr__(name: str) -> object:
-    if name == "app":
-        from memstore.cli.interface import app
-
-        return app
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,7 +4,9 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+-- So that the account's index is read in one way, whatever the statistics say.
 set enable_seqscan = off
+set enable_bitmapscan = off
 set plan_cache_mode = force_custom_plan
 -- The text must not depend on the session's settings, and must have all digits of a real.
 set timezone = 'UTC'

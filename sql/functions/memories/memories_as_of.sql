@@ -4,6 +4,7 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+-- So that the account's index is read in one way, whatever the statistics say.
 set enable_seqscan = off
 set enable_bitmapscan = off
 set jit = off

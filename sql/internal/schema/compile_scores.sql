@@ -301,6 +301,10 @@ begin
   join pg_namespace n on n.oid = e.extnamespace
   where e.extname = 'vector';
 
+  -- What they return may have changed with the version, which REPLACE refuses.
+  drop function if exists
+    memstore.score_memories(uuid, text, real[], text, text[], bigint[], boolean),
+    memstore.score_indexed_memories(uuid, text, text[], bigint[]);
   execute format(
     c_function,
     'score_memories('

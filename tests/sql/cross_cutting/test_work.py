@@ -49,6 +49,12 @@ WRITES = {
         'select memstore.insert_memories(%s, \'[{"body": "x"}, {"body": "y", "source_ref": "z"}]\')'
     ),
     "supersede_memory": Call("select memstore.supersede_memory(%s, %s, 'x')", 1),
+    "supersede_at_the_ceiling": Call(
+        "select memstore.supersede_memory(a.id, a.memory, 'x')"
+        " from (select %s::uuid as id, %s::uuid as memory) a"
+        " cross join lateral (select memstore.set_maximum_live_memories(a.id, 0) offset 0) l",
+        1,
+    ),
     "supersede_with": Call("select memstore.supersede_with(%s, %s, %s)", 2),
     "set_embedding": Call("select memstore.set_embedding(%s, %s, '{1, 1, 1, 1}', 'model')", 1),
     "delete_memory": Call("select memstore.delete_memory(%s, %s)", 1),
