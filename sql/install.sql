@@ -67,6 +67,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0010-claim-signs.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0011-text-search-comments') as pending \gset
+\if :pending
+\ir ../migrations/0011-text-search-comments.sql
+\endif
 -- end
 \ir yoyo.sql
 
