@@ -21,6 +21,8 @@ import pytest
 from memstore.embedded import EmbeddedServer, find_binaries
 from tests.cli.running import Server, wait_until
 
+pytestmark = pytest.mark.long
+
 NAMED = {"MEMSTORE_DATABASE_URL": "", "DATABASE_URL": ""}
 
 

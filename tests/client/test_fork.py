@@ -14,7 +14,7 @@ import pytest
 
 from memstore import Store, schema
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+pytestmark = [pytest.mark.long, pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")]
 
 COMMON = """
 import asyncio, json, os, sys, threading, time, warnings

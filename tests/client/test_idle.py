@@ -22,6 +22,8 @@ from memstore.connections import slots
 from tests.client.proxy import Proxy
 from tests.client.proxy import proxy as make_proxy
 
+pytestmark = pytest.mark.long
+
 Db = psycopg.Connection[Any]
 
 APPLICATION = "memstore_idle"

@@ -11,6 +11,8 @@ import pytest
 
 from memstore import schema
 
+pytestmark = pytest.mark.long
+
 COMMON = """
 import sys, threading, time
 from dataclasses import replace

@@ -25,6 +25,8 @@ from tests.client.proxy import proxy as make_proxy
 if TYPE_CHECKING:
     from tests.servers import Server
 
+pytestmark = pytest.mark.long
+
 Db = psycopg.Connection[Any]
 
 UNAVAILABLE = Recall(backend="unavailable")

@@ -18,6 +18,8 @@ from tests.sql.work import Work, has_auto_explain, work
 if TYPE_CHECKING:
     from tests.servers import Server
 
+pytestmark = pytest.mark.long
+
 
 class Call(NamedTuple):
     """A call of an account: the query takes the account, and then the ids of this many of its memories."""
