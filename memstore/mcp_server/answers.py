@@ -60,10 +60,11 @@ class Recall(Answer):
     def texts(self) -> list[str]:
         """Gives the note, and the ids of its lines."""
         if self.note is None:
-            unavailable = self.backend == "unavailable"
-            return [
-                "The store can't be reached: nothing was recalled." if unavailable else "Nothing to recall."
-            ]
+            reasons = {
+                "unavailable": "The store can't be reached: nothing was recalled.",
+                "overloaded": "The store is overloaded: nothing was recalled.",
+            }
+            return [reasons.get(self.backend, "Nothing to recall.")]
         ids = [str(memory.id) for memory in (*self.memories, *self.claims)]
         return [self.note, *([f"The ids of these lines, in their order: {', '.join(ids)}"] if ids else [])]
 

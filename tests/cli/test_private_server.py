@@ -99,9 +99,7 @@ def test_pgvector_where_the_server_has_it(place: Path) -> None:
     if not possible:
         pytest.skip("the server has no pgvector")
     # A store from before.
-    privately(
-        place, "psql", "--", "-c", "drop extension vector", "-c", "select memstore.compile_similarities()"
-    )
+    privately(place, "psql", "--", "-c", "drop extension vector", "-c", "select memstore.compile_scores()")
     assert vector(place) == [True, True, True]
     # A server that has lost it.
     for name in ("vector.control", "vector.so"):
