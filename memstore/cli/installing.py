@@ -25,13 +25,11 @@ class Installation:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
-        self._found: dict[Path, str | None] = {}
         self._documents: dict[Path, Document] = {}
         for entry in entries:
             with _naming(entry.file):
                 if entry.file not in self._documents:
-                    self._found[entry.file] = read(entry.file)
-                    self._documents[entry.file] = entry.form(self._found[entry.file] or entry.blank)
+                    self._documents[entry.file] = entry.form(read(entry.file) or entry.blank)
                 entry.found(self._documents[entry.file])
 
     def show(self, adding: bool) -> dict[str, str]:
@@ -68,6 +66,7 @@ class Installation:
 
     def _change(self, adding: bool) -> list[str]:
         changed: list[Path] = []
+        edited: dict[Path, Entry] = {}
         for entry in self._entries:
             document = self._documents[entry.file]
             found = entry.found(document)
@@ -80,19 +79,17 @@ class Installation:
                 if adding:
                     _run(entry.add)
                 continue
+            edited[entry.file] = entry
             for keys in reversed(found):
                 document.remove(keys)
             if adding:
                 document.add(entry.place(document), entry.value)
-        for entry in self._entries:
-            text = self._documents[entry.file].write()
-            if entry.file not in changed or text == self._found[entry.file]:
-                continue
-            self._found[entry.file] = text
-            if text == entry.blank and not entry.file.is_symlink():
-                entry.file.unlink()  # which was made for the entries
+        for file, entry in edited.items():
+            text = self._documents[file].write()
+            if text == entry.blank and not file.is_symlink():
+                file.unlink()  # which was made for the entries
             else:
-                replace(entry.file, text)
+                replace(file, text)
         return [str(file) for file in dict.fromkeys(changed)]
 
 
