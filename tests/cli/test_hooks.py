@@ -1,11 +1,13 @@
 """What the hooks of agents' clients are answered: by the tool recall, and by `memstore hook`.
 
-The inputs in hooks/ have the fields of the clients' documentation.
+The inputs in hooks/ are what Claude Code 2.1.197 and Codex 0.171.0 gave, with another folder; that of Cursor
+has the fields of its documentation.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 from mcp import types
 
 from memstore import hooks
-from memstore.cli import plain
+from memstore.cli import clients, plain
 from tests.cli.running import PRIVATE, Db, Run, complaints, invoke, remember
 from tests.cli.test_mcp import Agent, agent, anyio_backend, log, texts
 
@@ -23,8 +25,8 @@ UNREACHABLE = "host=127.0.0.1 port=1 dbname=memstore"
 NOTE = "[From memory: user, just now] I use pnpm, not npm."
 
 
-def recorded(client: str) -> str:
-    return (Path(__file__).parent / "hooks" / f"{client}-session-start.json").read_text(encoding="utf-8")
+def recorded(client: str, event: str = "session-start") -> str:
+    return (Path(__file__).parent / "hooks" / f"{client}-{event}.json").read_text(encoding="utf-8")
 
 
 # The tool.
@@ -65,7 +67,6 @@ async def test_nothing_blocks_a_prompt(db: Db, db_url: str, log: Path) -> None:
         assert await asked(session, "pnpm", unknown=1) == ""
         assert await asked(session, {"text": PRIVATE}) == ""
         assert await asked(session, None) == ""
-        assert "\\ud83d" not in await asked(session, "pnpm \ud83d")
         db.execute("drop function memstore.recall")
         assert await asked(session, PRIVATE) == ""
         # Without a hook, and for other tools, an error is told.
@@ -77,6 +78,29 @@ async def test_nothing_blocks_a_prompt(db: Db, db_url: str, log: Path) -> None:
 async def test_no_store_blocks_no_prompt(log: Path) -> None:
     async with agent(UNREACHABLE, log=log) as session:
         assert await asked(session, PRIVATE) == ""
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("client", ["claude-code", "codex"])
+async def test_the_hook_that_is_installed(db_url: str, client: str, tmp_path: Path) -> None:
+    """What a client makes of the installed hook and of an input, as both put it together."""
+    entries = clients.CLIENTS[client](tmp_path, "memstore", [])
+    (group,) = [entry.value for entry in entries if entry.keys[-1] == "UserPromptSubmit"]
+    (hook,) = group["hooks"]
+    given = json.loads(recorded(client, "prompt-submit"))
+    arguments = {
+        name: re.sub(r"\$\{(\w+)\}", lambda found: str(given[found[1]]), text)
+        for name, text in hook["input"].items()
+    }
+    async with agent(db_url) as session:
+        await session.answer("remember", body="I use pnpm, not npm.")
+        result = await session.call_tool(hook["tool"], arguments)
+        assert isinstance(result, types.CallToolResult)
+        (told,) = map(json.loads, texts(result))
+    assert told["hookSpecificOutput"] == {
+        "hookEventName": given["hook_event_name"],
+        "additionalContext": NOTE,
+    }
 
 
 # Notes in turns, and lines that are remembered.
