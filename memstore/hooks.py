@@ -1,10 +1,11 @@
 """What the hooks of agents' clients give, and what they take for an answer.
 
-As documented:
+As documented, and for the first two as their programs do it:
 
-- Claude Code: https://code.claude.com/docs/en/hooks, as of 2026-09-07.
-- Codex: https://developers.openai.com/codex/hooks, as of 2026-10; hooks of type `mcp_tool` since 2026-08-18.
-- Cursor: https://cursor.com/docs/hooks, as of 2026-10.
+- Claude Code: https://code.claude.com/docs/en/hooks, as of 2026-09-07; tried with 2.1.197.
+- Codex: https://developers.openai.com/codex/hooks, read in November 2026; tried with 0.171.0. Hooks of type
+  `mcp_tool` run since 2026-08-18.
+- Cursor: https://cursor.com/docs/hooks, read in November 2026.
 
 Claude Code and Codex add a hook's output to the turn, and read it as a decision where it is JSON: so the note
 is always inside of JSON of ours. Cursor has no field for a note before a turn, only at a session's start.

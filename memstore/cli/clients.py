@@ -4,10 +4,10 @@ The formats are those of the documentation:
 
 - Claude Code: https://code.claude.com/docs/en/mcp and /hooks, as of 2026-09-07. The server is in
   `~/.claude.json` or the project's `.mcp.json`, hooks are in `settings.json`.
-- Codex: https://developers.openai.com/codex/mcp and /hooks, as read in November 2026. The server is in
+- Codex: https://developers.openai.com/codex/mcp and /hooks, read in November 2026. The server is in
   `config.toml`. The hooks are in `hooks.json` beside it: a version before 2026-08, which doesn't know
   `mcp_tool`, refuses the file that has one, and of `config.toml` that would be all of the configuration.
-- Cursor: https://cursor.com/docs/mcp and /hooks, as read in November 2026. It has no field for context before
+- Cursor: https://cursor.com/docs/mcp and /hooks, read in November 2026. It has no field for context before
   a prompt; there the agent calls recall itself.
 
 A client's own command writes the server's entry where it is on the path and takes what is to be written.

@@ -33,8 +33,9 @@ def install(
     """Put memstore into an agent's client: the MCP server, and the hooks that recall.
 
     Each prompt then carries what is remembered about it, and each session what is remembered for its folder.
-    Recall at a prompt is a tool of the server that runs already; Cursor has no such hook. Other entries of
-    the files stay as they are, and a file that can't be read is left alone.
+    Recall at a prompt is a tool of the server that runs already, so that a prompt that comes before the
+    server is connected has the session's note alone; Cursor has no such hook. Other entries of the files stay
+    as they are, and a file that can't be read is left alone.
 
     --account and --database-url are those of the server. A database's password doesn't belong there: keep it
     in ~/.pgpass, or set MEMSTORE_DATABASE_URL where the client is started. Files of a project name the
