@@ -64,6 +64,8 @@ class Entry:
         for key in self.keys:
             if not isinstance(value, dict):
                 raise Unreadable(f"what has {key} isn't an object")
+            if key in value and value[key] is None:
+                raise Unreadable(f"{key} is null")
             value = value.get(key, {} if key != self.keys[-1] else None)
         return value
 
@@ -105,7 +107,8 @@ class Server(Entry):
         ours = (
             isinstance(value, dict)
             and Path(str(value.get("command"))).name == "memstore"
-            and value.get("args", [])[:1] == ["mcp"]
+            and isinstance(value.get("args"), list)
+            and value["args"][:1] == ["mcp"]
         )
         return [self.keys] if ours else []
 
