@@ -96,12 +96,14 @@ begin
             continue;
           end if;
           v_batches := v_batches[2:];
-          if v_column in ('embedding', 'embedding_model') then
-            update pg_temp.incoming i
-            set
-              outcome = replace(i.outcome, 'imported', 'imported without its embedding'),
-              item = i.item - '{embedding,embedding_model}'::text[]
-            where i.number = v_batch[1];
+          update pg_temp.incoming i
+          set
+            outcome = replace(i.outcome, 'imported', 'imported without its embedding'),
+            item = i.item - '{embedding,embedding_model}'::text[]
+          where i.number = v_batch[1]
+          and i.item ? 'embedding'
+          and v_column in ('embedding', 'embedding_model');
+          if found then
             v_numbers := v_numbers || v_batch;
           else
             update pg_temp.incoming i
@@ -120,7 +122,10 @@ end
 $$;
 
 \echo 'What became of the rows:'
-select case when i.misfit is null then i.outcome else 'left out' end as outcome, count(*) as rows, count(distinct i.account) as accounts
+select
+  case when i.misfit is null then i.outcome else 'left out' end as outcome,
+  count(*) as rows,
+  count(distinct i.account) as accounts
 from pg_temp.incoming i
 group by 1
 order by 1;
