@@ -23,7 +23,7 @@
 -- | prefix (the namespace) | the account, by its external_ref |
 -- | key | id, where it is a uuid that no other namespace has; else one is made of prefix and key. An item that was |
 -- | | imported before keeps its id, which other namespaces' items don't change |
--- | the table | source_ref: LangGraph public.store |
+-- | the table, prefix, key | source_ref: LangGraph public.store, memories.alice.key, its first 200 characters |
 -- | value | body: the text in it, at most 2,000 characters; items with longer ones are left out |
 -- | created_at, updated_at | inserted_at, updated_at |
 -- | store_vectors.embedding | embedding; of the types bit and sparsevec none: counted in the report |
@@ -79,7 +79,8 @@ select
       end,
       'bucket', :'bucket',
       'body', t.content #>> '{}',
-      'source_ref', :'source',
+      -- One for each item: ranking takes memories of one source for parts of one conversation.
+      'source_ref', left(concat(:'source', ', ', s.prefix, '.', s.key), 200),
       'embedding', v.numbers,
       'embedding_model', case when v.numbers is not null then :'model' end,
       'inserted_at', to_jsonb(s.created_at),

@@ -19,7 +19,7 @@
 -- | payload user_id | the account, by its external_ref; rows of an agent or a run alone belong to no account |
 -- | payload data | body: at most 2,000 characters, longer ones are left out |
 -- | payload created_at, updated_at | inserted_at, updated_at |
--- | the table, payload run_id | source_ref: mem0 public.mem0, and the run behind a comma |
+-- | the table, payload run_id | source_ref: mem0 public.mem0, and behind a comma the run, else the id |
 -- | vector | embedding, unless it is one of bits |
 -- | payload expiration_date | none: expired memories are left out |
 -- | other keys of the payload | none: counted in the report |
@@ -45,7 +45,7 @@ select
       'id', m.id,
       'bucket', :'bucket',
       'body', m.payload ->> 'data',
-      'source_ref', concat_ws(', ', :'source', m.payload ->> 'run_id'),
+      'source_ref', concat(:'source', ', ', coalesce(m.payload ->> 'run_id', m.id::text)),
       'embedding', v.numbers,
       'embedding_model', case when v.numbers is not null then :'model' end,
       'inserted_at', m.payload ->> 'created_at',
