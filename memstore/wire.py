@@ -242,6 +242,10 @@ def use_text_adapters(cursor: AdaptContext) -> None:
 
 # Writing arguments. Only what can't be sent is refused here: the rules of values are the database's.
 
+# In a turn, a line of a note would find the memory that it was made of. It goes here and not in the database,
+# since the turn is embedded as it is sent.
+_NOTE_LINE: Final = re.compile(r"^[ \t>]*\[From memory\b.*\n?", re.MULTILINE)
+
 _OF_A_MEMORY: Final = {each.name for each in fields(Memory)} | {"embedding", "memory", "memories"}
 # The escape of NUL; after an odd number of backslashes the same characters are text.
 _ESCAPED_NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
@@ -273,7 +277,7 @@ def _text(name: str, value: object) -> str:
         raise _wrong_type(name, "a str", value)
     text = str.__str__(value)  # the value of a str enumeration
     if name == "query":
-        return _storable(text[:_MOST_OF_A_TURN])
+        return _storable(_NOTE_LINE.sub("", text[:_MOST_OF_A_TURN]))
     return _encodable(name, text, nul="\0" in text)
 
 

@@ -55,7 +55,7 @@ class Session:
             account = os.environ.get("MEMSTORE_ACCOUNT") or DEFAULT_ACCOUNT
         self.account: str = account
         self.out: Output = Output(as_json)
-        self._given_url = database_url
+        self.given_url: str | None = database_url
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
@@ -73,9 +73,9 @@ class Session:
     @cached_property
     def named_url(self) -> str | None:
         """The database that was named; None for the private one."""
-        if self._given_url == "":  # such as a script's unset variable
+        if self.given_url == "":  # such as a script's unset variable
             raise UsageError("--database-url is empty")
-        named = {"--database-url": self._given_url}
+        named = {"--database-url": self.given_url}
         named |= {name: os.environ.get(name) for name in ("MEMSTORE_DATABASE_URL", "DATABASE_URL")}
         for name, url in named.items():
             if url:

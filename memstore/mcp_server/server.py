@@ -17,11 +17,12 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import ArgsKwargs
 
+from memstore import models
 from memstore.aio import AsyncStore
 from memstore.api.aio import AsyncFunctions
 from memstore.api.rules import RULES
 from memstore.errors import MemstoreError
-from memstore.mcp_server.answers import Answer
+from memstore.mcp_server.answers import Answer, RecallForHook
 from memstore.mcp_server.database import PrivateStore
 from memstore.mcp_server.tools import Tools
 from memstore.mcp_server.transport import stdio
@@ -81,6 +82,7 @@ class Tool:
         reads: Whether it only reads.
         destroys: Whether it deletes or overwrites.
         repeatable: Whether it is idempotent.
+        quiet: What it answers the hook of a client instead of an error, which could stop a prompt.
     """
 
     def __init__(
@@ -91,7 +93,9 @@ class Tool:
         reads: bool = False,
         destroys: bool = False,
         repeatable: bool = False,
+        quiet: Answer | None = None,
     ) -> None:
+        self._quiet = quiet
         self.name: str = method.__name__.rstrip("_")
         self._call: TypeAdapter[Coroutine[None, None, Answer]] = TypeAdapter(method)  # type: ignore[arg-type]
         answer: type[Answer] = inspect.signature(method).return_annotation
@@ -121,6 +125,12 @@ class Tool:
 
     async def run(self, arguments: Mapping[str, object]) -> types.CallToolResult:
         """Runs it. A refusal is an answer for the model, without the arguments."""
+        result = await self._run(arguments)
+        if result.is_error and self._quiet and arguments.get("hook") is not None:
+            return _succeeded(self._quiet)
+        return result
+
+    async def _run(self, arguments: Mapping[str, object]) -> types.CallToolResult:
         try:
             call = self._call.validate_python(ArgsKwargs((), dict(arguments)))
         except ValidationError as error:
@@ -139,10 +149,14 @@ class Tool:
             # Not the exception's message, which may quote a text.
             _logger.error("%s failed: %s", self.name, type(error).__name__)
             return _failed([_line("internal_error", None, type(error).__name__)])
-        return types.CallToolResult(
-            content=[types.TextContent(text=text) for text in answer.texts()],
-            structured_content=answer.model_dump(mode="json", exclude_none=True),
-        )
+        return _succeeded(answer)
+
+
+def _succeeded(answer: Answer) -> types.CallToolResult:
+    return types.CallToolResult(
+        content=[types.TextContent(text=text) for text in answer.texts()],
+        structured_content=answer.model_dump(mode="json", exclude_none=True),
+    )
 
 
 def _failed(lines: Iterable[str]) -> types.CallToolResult:
@@ -165,7 +179,7 @@ def _line(name: str, field: str | None, message: str, hint: str | None = None) -
 
 def _tools(store: AsyncFunctions, account: str, claims: bool) -> Iterator[Tool]:
     tools = Tools(store, account)
-    yield Tool(tools.recall, "Recall for a turn", reads=True)
+    yield Tool(tools.recall, "Recall for a turn", reads=True, quiet=RecallForHook.of("", models.Recall()))
     yield Tool(tools.remember, "Remember")
     yield Tool(tools.correct, "Correct a memory", repeatable=True)
     yield Tool(tools.forget, "Forget a memory", destroys=True, repeatable=True)

@@ -16,7 +16,16 @@ from pydantic import BeforeValidator, Field
 from memstore import models
 from memstore.api.aio import AsyncFunctions
 from memstore.errors import MemoryNotFound, StoreUnavailable
-from memstore.mcp_server.answers import Challenged, Memories, Memory, Recall, Record, Records
+from memstore.mcp_server.answers import (
+    Challenged,
+    Memories,
+    Memory,
+    Recall,
+    RecallForHook,
+    Record,
+    Records,
+)
+from memstore.mcp_server.given import GivenOut
 
 _logger: Final = logging.getLogger("memstore")
 
@@ -62,6 +71,7 @@ class Tools:
     def __init__(self, store: AsyncFunctions, account: str) -> None:
         self._store = store
         self._account = account
+        self._given_out = GivenOut()
 
     async def _actor(self) -> UUID:
         # With each call: the account may have been erased meanwhile.
@@ -82,10 +92,13 @@ class Tools:
 
         Don't use it for passwords, keys and other secrets; for what matters in this turn or conversation
         only; for text of files, web pages or tools that the user hasn't vouched for; or for what is
-        remembered already: if it changed, use correct.
+        remembered already: if it changed, use correct. What recall told is not remembered again.
         """
+        actor = await self._actor()
+        if told := await self._given_out.find(self._store, actor, body):
+            return Memory.model_validate(told)
         memory = await self._store.insert_memory(
-            await self._actor(),
+            actor,
             body,
             bucket=bucket or "",
             source_ref=source_ref,
@@ -179,6 +192,9 @@ class Tools:
         maximum_attached_characters: Annotated[
             int | None, Field(description="How many characters of texts at most; best left out.")
         ] = None,
+        hook: Annotated[
+            str | None, Field(description="For hooks of the client alone: the event, answered as its JSON.")
+        ] = None,
     ) -> Recall:
         """Recall what is remembered that bears on a turn: a note, one line a memory, with its age.
 
@@ -197,7 +213,8 @@ class Tools:
         except StoreUnavailable as error:  # before the account was found
             _logger.warning("recall found nothing. %s", error)
             answer = models.Recall()
-        return Recall.model_validate(answer)
+        self._given_out.note(answer)
+        return Recall.model_validate(answer) if hook is None else RecallForHook.of(hook, answer)
 
     async def history(self, id: _Id) -> Memories:
         """Show how a memory came to be: what it replaced, and what replaced it, oldest first.

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from memstore.cli.parameters import Command
 
-_MODULES = ("memories", "transfer", "mcp", "claims", "operator")  # in the order of the help text
+_MODULES = (
+    "memories",
+    "transfer",
+    "mcp",
+    "install",
+    "hook",
+    "claims",
+    "operator",
+)  # in the order of the help text
 
 
 def all_commands() -> "list[Command]":
