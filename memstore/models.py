@@ -280,6 +280,7 @@ class Settings:
         next_share: The weight of a lexeme of the next one, 0 to 1.
         system_recall_enabled: Whether recall reads the system bucket.
         maximum_system_pool: How many claims are ranked for one query at most.
+        registered_models_only: Whether an embedding needs a model that the operator has registered.
     """
 
     maximum_live_memories: int
@@ -291,3 +292,4 @@ class Settings:
     next_share: float
     system_recall_enabled: bool
     maximum_system_pool: int
+    registered_models_only: bool

@@ -56,6 +56,7 @@ Errors
   quota_reached      the account holds as many live memories as it may
   id_taken           the id is taken, and not by the same memory
   embedding_dimensions_differ
+  embedding_model_unregistered
   rules of memories  see list_rules
 */
 declare

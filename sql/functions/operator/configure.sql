@@ -7,7 +7,8 @@ create or replace function memstore.configure(
   previous_share double precision default null,
   next_share double precision default null,
   system_recall_enabled boolean default null,
-  maximum_system_pool integer default null
+  maximum_system_pool integer default null,
+  registered_models_only boolean default null
 )
 returns memstore.settings
 language plpgsql
@@ -37,6 +38,7 @@ Arguments
   next_share                   double precision  0 to 1: likewise, of the next memory
   system_recall_enabled        boolean           whether recall reads the system bucket
   maximum_system_pool          integer           claims that rank_claims returns at most, 0 or more
+  registered_models_only       boolean           whether an embedding needs a model that is registered
 Returns
   the settings
 Errors
@@ -59,6 +61,7 @@ begin
   v_settings.next_share := coalesce(configure.next_share, v_settings.next_share);
   v_settings.system_recall_enabled := coalesce(configure.system_recall_enabled, v_settings.system_recall_enabled);
   v_settings.maximum_system_pool := coalesce(configure.maximum_system_pool, v_settings.maximum_system_pool);
+  v_settings.registered_models_only := coalesce(configure.registered_models_only, v_settings.registered_models_only);
   if not memstore.settings_obey(v_settings) then
     perform memstore.refuse_row('settings', memstore.settings_broken(v_settings));
   end if;
@@ -73,7 +76,8 @@ begin
     previous_share = v_settings.previous_share,
     next_share = v_settings.next_share,
     system_recall_enabled = v_settings.system_recall_enabled,
-    maximum_system_pool = v_settings.maximum_system_pool;
+    maximum_system_pool = v_settings.maximum_system_pool,
+    registered_models_only = v_settings.registered_models_only;
   return v_settings;
 end
 $$;
