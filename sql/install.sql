@@ -195,6 +195,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/recall/rank_memories.sql
 \ir functions/recall/recall.sql
 \ir functions/schema/help.sql
+\ir functions/schema/read_json.sql
 \ir functions/schema/schema_version.sql
 \ir compile.sql
 \ir fill.sql

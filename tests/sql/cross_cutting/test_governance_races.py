@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from threading import Barrier, Thread
 from time import monotonic
 from uuid import UUID, uuid4

@@ -369,7 +369,8 @@ class TestTombstones:
         old = world.claim(author)
         point = {
             "update": (
-                "update memstore.memories set superseded_by_id = %s, superseded_at = '2100-01-01' where id = %s",
+                "update memstore.memories set superseded_by_id = %s, superseded_at = '2100-01-01'"
+                " where id = %s",
                 target,
                 old,
             ),

@@ -479,7 +479,7 @@ class TestEmbeddingModels:
     def test_a_name_left_behind_is_free(
         self, level: IsolationLevel, db: psycopg.Connection, connect: Connect
     ) -> None:
-        """The last embedding goes while another transaction has locked the name, which stays: anybody may have it."""
+        """It was locked when its last embedding went: anybody may have it."""
         account = account_of(db, "a")
         memory = insert(db, account, "x", embedding=[1.0] * 2, embedding_model="m")["id"]
         holder, stale = connect(autocommit=False), connect(autocommit=False)
