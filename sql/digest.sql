@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'3a4ac132f90e55be369efb20609b1118b4b517db0f74abd1875dad3b9a9ff33e',
+'cac2aac25205ef701d21cc52fe8b8f347b95af3e9e722502cafa584bf998341b',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

@@ -263,9 +263,9 @@ class Functions(ABC):
     ) -> Memory:
         """Remembers one thing.
 
-        Calls `memstore.insert_memory`. Texts are trimmed of white space, where they have no more than 100,000
-        bytes; an optional text that is empty counts as absent. A caller-given id makes a retry safe: a call
-        repeated with the same id, account and content returns the row already there.
+        Calls `memstore.insert_memory`. Texts of up to 100,000 bytes are trimmed of white space; an optional
+        text that is empty counts as absent. A caller-given id makes a retry safe: a call repeated with the
+        same id, account and content returns the row already there.
 
         Args:
             actor: the account whose memory it is.

@@ -30,7 +30,7 @@ Example:
 Result:
   Deploys happen on Tuesdays.
 
-Texts are trimmed of white space, where they have no more than 100,000 bytes; an optional text that is empty counts as absent. A caller-given id makes a retry
+Texts of up to 100,000 bytes are trimmed of white space; an optional text that is empty counts as absent. A caller-given id makes a retry
 safe: a call repeated with the same id, account and content returns the row already there.
 
 Arguments

@@ -1,6 +1,6 @@
--- Has what opens like a line of a note, [From memory, open with a parenthesis instead; every other character stays as it
--- is. What can't be seen doesn't count (default ignorable code points), and what looks like these letters or this bracket
--- does: compatibility forms, accents, letters of other scripts.
+-- Has what opens like a line of a note, [From memory, open with a parenthesis instead; every other character stays. What
+-- can't be seen doesn't count (default ignorable code points), and what looks like these letters or this bracket does:
+-- compatibility forms, accents, letters of other scripts.
 --   tags: whether tag characters, which can't be seen, count as the ASCII characters that they stand for
 create or replace function memstore.close_openings(body text, tags boolean)
 returns text
@@ -10,19 +10,21 @@ security invoker
 set standard_conforming_strings = on
 as $$
 declare
-  c_ignorable constant text := '[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f'
-    || '\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+';
+  c_ignorable constant text := '[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e'
+    || '\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8'
+    || '\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]+';
   c_marks constant text := '[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+';
   c_brackets constant text := '［﹇【〔〖〘〚⟦❲⁅⦋⦍⦏⦗︹︻︗﹝⹕⹗⟬';
-  c_letters constant text := 'ƒꜰꞙꞘẝքϝϜғҒꓝᖴгГʀƦᴦⲅꭇꭈꮁꓣᎡᏒᖇɼɾɽ'
-    || 'οΟоОσօՕᴏᴑꬽⲟⲞⵔꓳዐøØɵƟөӨ०੦૦௦౦೦൦๐໐၀۵٥𐐄𐐬𐓂𐓪'
-    || 'мМΜᴍⲘⲙᎷꮇꓟᗰᛖɱϺϻеЕεΕєЄҽҼᴇ℮ꬲᎬꭼꓰⲉⲈⴹɛƐ'
-    || 'уУүҮγΥʏᎽᎩꓬⲩⲨყỿɣᶌꭚ';
-  c_latin constant text := repeat('f', 12) || repeat('r', 16) || repeat('o', 37)
-    || repeat('m', 14) || repeat('e', 19) || repeat('y', 17);
+  c_f constant text := '[fƒꜰꞙꞘẝքϝϜғҒꓝᖴ]';
+  c_r constant text := '[rгГʀƦᴦⲅꭇꭈꮁꓣᎡᏒᖇɼɾɽ]';
+  c_o constant text := '[oοΟоОσօՕᴏᴑꬽⲟⲞⵔꓳዐøØɵƟөӨ०੦૦௦౦೦൦๐໐၀۵٥𐐄𐐬𐓂𐓪]';
+  c_m constant text := '[mмМΜᴍⲘⲙᎷꮇꓟᗰᛖɱϺϻ]';
+  c_e constant text := '[eеЕεΕєЄҽҼᴇ℮ꬲᎬꭼꓰⲉⲈⴹɛƐ]';
+  c_y constant text := '[yуУүҮγΥʏᎽᎩꓬⲩⲨყỿɣᶌꭚ]';
   -- Also with other spaces, or other characters, in between.
-  c_words constant text := '[^!-~]{0,8}f[^!-~]{0,8}r[^!-~]{0,8}o[^!-~]{0,8}m'
-    || '[^!-~]{0,8}m[^!-~]{0,8}e[^!-~]{0,8}m[^!-~]{0,8}o[^!-~]{0,8}r[^!-~]{0,8}y';
+  c_gap constant text := '[^!-~]{0,8}';
+  c_words constant text := c_gap
+    || concat_ws(c_gap, c_f, c_r, c_o, c_m, c_m, c_e, c_m, c_o, c_r, c_y);
   v_opening text := '[\[' || c_brackets || case when tags then '\U000e005b' else '' end || ']';
   v_folded text := body;
   v_texts text[];
@@ -41,10 +43,11 @@ begin
     );
   end if;
   v_folded := regexp_replace(v_folded, c_ignorable, '', 'g');
-  -- The brackets before the decomposition, which makes no other ones of ASCII; a long s becomes a short one by it.
-  v_folded := normalize(translate(v_folded, c_brackets || 'ſẛ', repeat('[', length(c_brackets)) || 'ff'), nfkd);
-  v_folded := translate(regexp_replace(v_folded, c_marks, '', 'g'), c_letters, c_latin);
-  v_folded := regexp_replace(lower(v_folded collate "C"), '[ \u1680]+', ' ', 'g');
+  -- Before the decomposition: the brackets, of which it makes none, and the long s, which it makes a short one.
+  v_folded := normalize(
+    regexp_replace(regexp_replace(v_folded, v_opening, '[', 'g'), '[\u017f\u1e9b]', 'f', 'g'), nfkd
+  );
+  v_folded := regexp_replace(lower(regexp_replace(v_folded, c_marks, '', 'g') collate "C"), '[ \u1680]+', ' ', 'g');
   if v_folded !~ ('\[' || c_words) then
     return body;
   end if;
