@@ -1,5 +1,5 @@
 select memstore.drop_code();
-delete from memstore.deployment where name = '0012-hostile-input';
+delete from memstore.deployment where name = '0013-hostile-input';
 
 do $$
 declare

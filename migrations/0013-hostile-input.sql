@@ -85,4 +85,4 @@ $f$,
 end
 $$;
 
-insert into memstore.deployment (name) values ('0012-hostile-input');
+insert into memstore.deployment (name) values ('0013-hostile-input');
