@@ -30,8 +30,8 @@ Example:
 Result:
   Deploys happen on Tuesdays.
 
-Texts of up to 100,000 bytes are trimmed of white space; an optional text that is empty counts as absent. A caller-given id makes a retry
-safe: a call repeated with the same id, account and content returns the row already there.
+Texts of up to 100,000 bytes are trimmed of white space; an optional text that is empty counts as absent. A caller-given
+id makes a retry safe: a call repeated with the same id, account and content returns the row already there.
 
 Arguments
   actor            uuid    the account whose memory it is
