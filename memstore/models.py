@@ -283,6 +283,7 @@ class Settings:
         maximum_system_pool: How many claims are ranked for one query at most.
         speaker_share: By how much more a memory counts, 0 to 1, whose label begins with a word of the query.
         source_share: How much the best memory of the same source counts, 0 to 1, beside the memory itself.
+        registered_models_only: Whether an embedding needs a model that the operator has registered.
     """
 
     maximum_live_memories: int
@@ -296,3 +297,4 @@ class Settings:
     maximum_system_pool: int
     speaker_share: float
     source_share: float
+    registered_models_only: bool

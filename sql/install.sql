@@ -75,6 +75,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0012-wider-ranking.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0013-hostile-input') as pending \gset
+\if :pending
+\ir ../migrations/0013-hostile-input.sql
+\endif
 -- end
 \ir yoyo.sql
 
@@ -85,9 +89,11 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir views/pages.sql
 \ir views/refusals.sql
 \ir views/rules.sql
+\ir internal/accounts/has_erased.sql
 \ir internal/accounts/lock_account.sql
 \ir internal/accounts/lock_actor.sql
 \ir internal/accounts/lock_steward.sql
+\ir internal/accounts/read_account.sql
 \ir internal/accounts/require_actor.sql
 \ir internal/accounts/require_steward.sql
 \ir internal/accounts/write_account.sql
@@ -106,6 +112,8 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/governance/write_record.sql
 \ir internal/memories/add_candidates.sql
 \ir internal/memories/chain_accounts.sql
+\ir internal/memories/check_memories.sql
+\ir internal/memories/delete_unused_model.sql
 \ir internal/memories/ensure_embedding_model.sql
 \ir internal/memories/is_date.sql
 \ir internal/memories/lock_memories.sql
@@ -118,6 +126,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/recall/age_text.sql
 \ir internal/recall/any_lexeme.sql
 \ir internal/recall/best_memories.sql
+\ir internal/recall/close_openings.sql
 \ir internal/recall/count_candidates.sql
 \ir internal/recall/fuse.sql
 \ir internal/recall/note_line.sql
@@ -141,6 +150,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir triggers/count_restored_memories.sql
 \ir triggers/hold_chain.sql
 \ir triggers/hold_embedding_dimensions.sql
+\ir triggers/keep_counts.sql
 \ir triggers/project_deleted_claims.sql
 \ir triggers/project_records.sql
 \ir triggers/project_updated_claims.sql
@@ -191,6 +201,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/recall/rank_memories.sql
 \ir functions/recall/recall.sql
 \ir functions/schema/help.sql
+\ir functions/schema/read_json.sql
 \ir functions/schema/schema_version.sql
 \ir compile.sql
 \ir fill.sql

@@ -4,7 +4,9 @@ drop trigger if exists open_challenges_once on memstore.open_challenges;
 drop function if exists
   memstore.compile_similarities(),
   memstore.corrected(memstore.memories),
+  memstore.ensure_embedding_model(text, integer, text),
   memstore.insert_row(memstore.memories, uuid),
+  memstore.insert_rows(memstore.memories[]),
   memstore.lock_user(uuid),
   memstore.lock_user(uuid, text),
   memstore.lock_writer(uuid),
@@ -19,6 +21,7 @@ drop function if exists
   memstore.project_retired_claims(),
   memstore.score_memories(uuid, text, real[], text, text[], bigint[]),
   memstore.skip_known_challenge(),
+  memstore.write_memories(memstore.memories[]),
   memstore.write_memories(memstore.memories[], boolean),
   memstore.write_memory(memstore.memories, uuid, boolean),
   memstore.write_user(memstore.users);

@@ -76,7 +76,9 @@ class AsyncFunctions(ABC):
         bucket, with the records on its claims, and the account. Another account's claim that one of these
         memories had replaced stays superseded; it then points at that memory's own replacement, or at
         nothing. Records that the account wrote on others' claims stay, without their texts, so that no status
-        changes; the account's row then stays too, as a bare id that can do nothing.
+        changes; the account's row then stays too, as a bare id that can do nothing. A claim that a steward
+        corrected or promoted has a replacement, which is the steward's: it stays, with the slug, entity, tier
+        and language that it has from the claim.
 
         Args:
             actor: the account.
@@ -219,7 +221,9 @@ class AsyncFunctions(ABC):
     ) -> list[Memory]:
         """Remembers many things at once, all of them or none.
 
-        Calls `memstore.insert_memories`.
+        Calls `memstore.insert_memories`. What is wrong with an item is found before the account is locked;
+        what costs while it is locked are the lexemes, up to 10 ms for a body of 2,000 characters, and the
+        writing.
 
         Args:
             actor: the account whose memories they are.
@@ -233,8 +237,9 @@ class AsyncFunctions(ABC):
             ActorUnknown: The account does not exist.
             QuotaReached: The account has no room for all.
             IdTaken: An id is taken, and not by the same memory.
-            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
-                broken (the message says which item); `violations` has every one that is.
+            InvalidMemory: Embeddings of this model have another number of dimensions. The operator has not
+                registered this embedding model. A rule of memories is broken (the message says which item);
+                `violations` has every one that is.
             InvalidValue: `memories` is not an array of up to 10,000 objects, or an item has an unknown key or
                 a value of another type; the message says which item.
         """
@@ -260,9 +265,9 @@ class AsyncFunctions(ABC):
     ) -> Memory:
         """Remembers one thing.
 
-        Calls `memstore.insert_memory`. Texts are trimmed of white space; an optional text that is empty
-        counts as absent. A caller-given id makes a retry safe: a call repeated with the same id, account and
-        content returns the row already there.
+        Calls `memstore.insert_memory`. Texts of up to 100,000 bytes are trimmed of white space; an optional
+        text that is empty counts as absent. A caller-given id makes a retry safe: a call repeated with the
+        same id, account and content returns the row already there.
 
         Args:
             actor: the account whose memory it is.
@@ -288,8 +293,9 @@ class AsyncFunctions(ABC):
             ActorUnknown: The account does not exist.
             QuotaReached: The account holds as many live memories as it may.
             IdTaken: The id is taken, and not by the same memory.
-            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
-                broken (see list_rules); `violations` has every one that is.
+            InvalidMemory: Embeddings of this model have another number of dimensions. The operator has not
+                registered this embedding model. A rule of memories is broken (see list_rules); `violations`
+                has every one that is.
         """
         return await self.run(
             calls.insert_memory(
@@ -437,10 +443,10 @@ class AsyncFunctions(ABC):
         Raises:
             ActorUnknown: The account does not exist.
             MemoryNotFound: No memory of the account has the id.
-            InvalidMemory: Embeddings of this model have another number of dimensions. A rule is broken: An
-                embedding is a flat array of 1 to 16,000 numbers, none beyond 1e6 in magnitude and one of at
-                least 1e-6, and comes with its model. The embedding's model has 1 to 200 characters, and comes
-                with the embedding.
+            InvalidMemory: Embeddings of this model have another number of dimensions. The operator has not
+                registered this embedding model. A rule is broken: An embedding is a flat array of 1 to 16,000
+                numbers, none beyond 1e6 in magnitude and one of at least 1e-6, and comes with its model. The
+                embedding's model has 1 to 200 characters, and comes with the embedding.
         """
         return await self.run(
             calls.set_embedding(actor=actor, id=id, embedding=embedding, embedding_model=embedding_model)
@@ -470,8 +476,10 @@ class AsyncFunctions(ABC):
         language, entity and tier, what is left out (None) comes from the target, and an empty text clears it
         (the language then is the account's). A claim keeps its slug; its as_of is today and its admission
         candidate unless given. Nothing moves into or out of the system bucket. A steward may correct another
-        account's claim: the replacement is the steward's, and every open challenge of the claim is refuted. A
-        call repeated with the same id and content returns the row already there.
+        account's claim: the replacement is the steward's, and every open challenge of the claim is refuted.
+        Such a replacement inherits no source_ref; the claim's slug, entity, tier and language are the
+        steward's from then on, and stay when the claim's author is erased. A call repeated with the same id
+        and content returns the row already there.
 
         Args:
             actor: the account that corrects.
@@ -499,8 +507,9 @@ class AsyncFunctions(ABC):
             IdTaken: The id is taken.
             QuotaReached: A steward corrects another account's claim, and holds as many live memories as it
                 may.
-            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
-                broken; `violations` has every one that is.
+            InvalidMemory: Embeddings of this model have another number of dimensions. The operator has not
+                registered this embedding model. A rule of memories is broken; `violations` has every one that
+                is.
         """
         return await self.run(
             calls.supersede_memory(
@@ -806,7 +815,8 @@ class AsyncFunctions(ABC):
 
         Calls `memstore.promote_memory`. For stewards. Supersedes the claim by a tombstone with the same slug:
         a pointer to the position, which no recall returns. Every open challenge of the claim is refuted, as
-        by any steward's correction.
+        by any steward's correction. The claim's slug and entity stay with the tombstone, also when the
+        claim's author is erased.
 
         Args:
             actor: the steward.
@@ -902,6 +912,7 @@ class AsyncFunctions(ABC):
         maximum_system_pool: int | None = None,
         speaker_share: float | None = None,
         source_share: float | None = None,
+        registered_models_only: bool | None = None,
     ) -> Settings:
         """Changes the store's settings and returns them.
 
@@ -920,6 +931,7 @@ class AsyncFunctions(ABC):
             maximum_system_pool: claims that rank_claims returns at most, 0 or more.
             speaker_share: 0 to 1: by how much more a memory counts whose label the turn names.
             source_share: 0 to 1: how much the best memory of the same source_ref counts.
+            registered_models_only: whether an embedding needs a model that is registered.
 
         Returns:
             The settings.
@@ -942,22 +954,28 @@ class AsyncFunctions(ABC):
                 maximum_system_pool=maximum_system_pool,
                 speaker_share=speaker_share,
                 source_share=source_share,
+                registered_models_only=registered_models_only,
             )
         )
 
-    async def forget_embedding_model(self, name: str) -> None:
+    async def forget_embedding_model(self, name: str, *, clear: bool = False) -> None:
         """Takes back register_embedding_model.
 
         Calls `memstore.forget_embedding_model`. Operator only. The name is deleted at once where no memory
-        uses it, and otherwise with its last embedding.
+        uses it, and otherwise with its last embedding. With clear, the embeddings of the model are removed
+        from all memories, of every account, which stay without one: for a name that an account has taken with
+        another number of dimensions. Register the name afterwards, and embed the bodies again
+        (memories_to_embed). What other transactions write meanwhile stays: repeat the call, or let the
+        setting registered_models_only keep them from the name first.
 
         Args:
             name: the model's name.
+            clear: whether to remove the embeddings that use it; false where left out.
 
         Raises:
             AccessDenied: The role isn't the schema's owner.
         """
-        return await self.run(calls.forget_embedding_model(name=name))
+        return await self.run(calls.forget_embedding_model(name=name, clear=clear))
 
     async def grant_api(self, role: str) -> None:
         """Lets a role call the API.
@@ -976,17 +994,20 @@ class AsyncFunctions(ABC):
         return await self.run(calls.grant_api(role=role))
 
     async def import_memories(
-        self, user_id: UUID | str, memories: Iterable[Mapping[str, object]]
+        self, user_id: UUID | str, memories: Iterable[Mapping[str, object]], *, raise_ceiling: bool = False
     ) -> list[Memory]:
         """Imports memories of one account with their ids and times.
 
         Calls `memstore.import_memories`. Operator only. As insert_memories, and objects may also have stance,
         inserted_at, updated_at, superseded_at and superseded_by_id; times are texts with a zone, such as
         2026-01-02T03:04:05Z. A memory may be superseded by one of the same call or by one that is stored.
+        With raise_ceiling an account that has no room gets as high a ceiling as it needs, and no higher: it
+        can then add nothing.
 
         Args:
             user_id: the account.
             memories: an array of up to 10,000 objects.
+            raise_ceiling: whether to raise a ceiling that is too low for them; false where left out.
 
         Returns:
             The memories in the order of the items.
@@ -996,13 +1017,16 @@ class AsyncFunctions(ABC):
             NotSupersedable: A superseded_by_id is one that no correction could have left.
             QuotaReached: The account has no room for all.
             IdTaken: An id is taken, and not by the same memory.
-            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
-                broken (the message says which item); `violations` has every one that is.
+            InvalidMemory: Embeddings of this model have another number of dimensions. The operator has not
+                registered this embedding model. A rule of memories is broken (the message says which item);
+                `violations` has every one that is.
             InvalidValue: `memories` is not an array of up to 10,000 objects, or an item has an unknown key or
                 a value of another type; the message says which item.
             AccessDenied: The role isn't the schema's owner.
         """
-        return await self.run(calls.import_memories(user_id=user_id, memories=memories))
+        return await self.run(
+            calls.import_memories(user_id=user_id, memories=memories, raise_ceiling=raise_ceiling)
+        )
 
     async def memories_to_embed(
         self, embedding_model: str, *, page_size: int = 1000, after: UUID | str | None = None
@@ -1033,7 +1057,8 @@ class AsyncFunctions(ABC):
         """Fixes the number of dimensions of a model's embeddings.
 
         Calls `memstore.register_embedding_model`. Operator only. The first embedding of a model does the
-        same; a registered name also stays when no memory uses it.
+        same; a registered name also stays when no memory uses it. Where the setting registered_models_only is
+        on, only registered models are accepted.
 
         Args:
             name: the model's name, 1 to 200 characters.

@@ -22,7 +22,7 @@ from memstore.models import (
 )
 from memstore.wire import Function
 
-SCHEMA_VERSION: Final = 12
+SCHEMA_VERSION: Final = 13
 """The oldest schema that has all of these, by the number of its newest migration."""
 
 
@@ -233,15 +233,19 @@ configure: Final[Function[Settings]] = Function(
         "maximum_system_pool": "integer",
         "speaker_share": "double precision",
         "source_share": "double precision",
+        "registered_models_only": "boolean",
     },
     patient=True,
 )
 forget_embedding_model: Final[Function[None]] = Function(
-    "forget_embedding_model", wire.nothing, {"name": "text"}, patient=True
+    "forget_embedding_model", wire.nothing, {"name": "text", "clear": "boolean"}, patient=True
 )
 grant_api: Final[Function[None]] = Function("grant_api", wire.nothing, {"role": "text"}, patient=True)
 import_memories: Final[Function[list[Memory]]] = Function(
-    "import_memories", wire.rows(Memory), {"user_id": "uuid", "memories": "jsonb"}, patient=True
+    "import_memories",
+    wire.rows(Memory),
+    {"user_id": "uuid", "memories": "jsonb", "raise_ceiling": "boolean"},
+    patient=True,
 )
 memories_to_embed: Final[Function[list[Memory]]] = Function(
     "memories_to_embed",

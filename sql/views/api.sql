@@ -12,7 +12,7 @@ select
   n.name
 from (
   values
-    (1, 'schema', 'The schema', false, array['help', 'schema_version']),
+    (1, 'schema', 'The schema', false, array['help', 'read_json', 'schema_version']),
     (2, 'accounts', 'Accounts', false, array['create_user', 'delete_user', 'find_user']),
     (3, 'memories', 'Memories', false, array[
       'delete_memory', 'export_account', 'export_memories', 'find_ids', 'get_memory', 'insert_memories',

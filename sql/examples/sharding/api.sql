@@ -148,7 +148,8 @@ placed as (
         -- Claims, the directory, and what needs no account.
         when c.proname in (
           'record_admission', 'challenge_memory', 'refute_challenge', 'promote_memory', 'memory_status', 'list_records',
-          'list_claims', 'rank_claims', 'find_user', 'schema_version', 'help', 'list_rules', 'memory_violations'
+          'list_claims', 'rank_claims', 'find_user', 'schema_version', 'help', 'list_rules', 'memory_violations',
+          'read_json'
         ) then c.on_claims
 
         -- The account's own buckets: also of functions that this file doesn't know.

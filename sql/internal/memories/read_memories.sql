@@ -89,6 +89,9 @@ begin
       i.position,
       jsonb_populate_record(null::memstore.memories, i.value - 'embedding') as given,
       case
+        -- The usual numbers all at once. A longer run of digits may be beyond a real's range, and its cast fail.
+        when jsonb_typeof(i.value -> 'embedding') = 'array' and (i.value ->> 'embedding') !~ '[0-9]{38}'
+          then translate(i.value ->> 'embedding', '[]', '{}')::real[]
         when jsonb_typeof(i.value -> 'embedding') = 'array' then (
           -- The cast fails beyond a real's range: too large a number becomes infinity, which the rule refuses, and
           -- too small a one zero. 1e-45 is the smallest real.

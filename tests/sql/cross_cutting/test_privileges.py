@@ -112,9 +112,14 @@ class TestCatalog:
                 assert re.search(r"^(immutable\b|stable\b|volatile\b|%s$)", head, re.MULTILINE), path
                 assert re.search(r"^security (definer|invoker)$", head, re.MULTILINE), path
 
-    def test_no_exception_blocks(self) -> None:
-        for path in schema.sql_dir().rglob("*.sql"):
-            assert not re.search(r"^\s*exception\s*$", path.read_text(encoding="utf-8"), re.MULTILINE), path
+    def test_exception_blocks(self) -> None:
+        """Only where nothing else tells: a row beyond the snapshot, and a text that is no JSON, before 16."""
+        found = {
+            path.stem
+            for path in schema.sql_dir().rglob("*.sql")
+            if re.search(r"^\s*exception\s*$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        }
+        assert found == {"delete_unused_model", "read_json"}
 
     def test_views_run_as_their_reader(self, db: psycopg.Connection) -> None:
         views = rows(
