@@ -71,12 +71,18 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0011-text-search-comments.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0012-roles') as pending \gset
+\if :pending
+\ir ../migrations/0012-roles.sql
+\endif
 -- end
 \ir yoyo.sql
 
 -- code: by folder and name, written by python -m tests.generate
+\ir note.sql
 \ir views/api.sql
 \ir views/api_functions.sql
+\ir views/bundles.sql
 \ir views/memory_columns.sql
 \ir views/pages.sql
 \ir views/refusals.sql
@@ -84,6 +90,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/accounts/lock_account.sql
 \ir internal/accounts/lock_actor.sql
 \ir internal/accounts/lock_steward.sql
+\ir internal/accounts/own_account.sql
 \ir internal/accounts/require_actor.sql
 \ir internal/accounts/require_steward.sql
 \ir internal/accounts/write_account.sql
@@ -111,6 +118,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/memories/write_correction.sql
 \ir internal/memories/write_memories.sql
 \ir internal/memories/write_memory.sql
+\ir internal/operator/grant_bundle.sql
+\ir internal/operator/grant_functions.sql
+\ir internal/operator/reach_beyond.sql
+\ir internal/operator/restore_grants.sql
 \ir internal/recall/age_text.sql
 \ir internal/recall/any_lexeme.sql
 \ir internal/recall/best_memories.sql
@@ -124,6 +135,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/schema/compile_columns.sql
 \ir internal/schema/compile_comments.sql
 \ir internal/schema/compile_embedding_is_usable.sql
+\ir internal/schema/compile_own_api.sql
 \ir internal/schema/compile_rules.sql
 \ir internal/schema/compile_scores.sql
 \ir internal/schema/is_restore.sql
@@ -170,16 +182,19 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/memories/set_embedding.sql
 \ir functions/memories/supersede_memory.sql
 \ir functions/memories/supersede_with.sql
+\ir functions/operator/bind_role.sql
 \ir functions/operator/configure.sql
 \ir functions/operator/forget_embedding_model.sql
 \ir functions/operator/grant_api.sql
 \ir functions/operator/import_memories.sql
+\ir functions/operator/list_roles.sql
 \ir functions/operator/memories_to_embed.sql
 \ir functions/operator/register_embedding_model.sql
 \ir functions/operator/revoke_api.sql
 \ir functions/operator/set_maximum_live_memories.sql
 \ir functions/operator/set_steward.sql
 \ir functions/operator/store_statistics.sql
+\ir functions/operator/unbind_role.sql
 \ir functions/operator/verify_store.sql
 \ir functions/recall/rank_claims.sql
 \ir functions/recall/rank_memories.sql

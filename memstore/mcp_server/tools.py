@@ -17,6 +17,7 @@ from memstore import models
 from memstore.api.aio import AsyncFunctions
 from memstore.errors import MemoryNotFound, StoreUnavailable
 from memstore.mcp_server.answers import Challenged, Memories, Memory, Recall, Record, Records
+from memstore.mcp_server.database import LoginStore
 
 _logger: Final = logging.getLogger("memstore")
 
@@ -54,7 +55,7 @@ def _storable(turn: object) -> object:
 
 
 class Tools:
-    """The tools of one account, which is created with the first call.
+    """The tools of one account, which is created with the first call, unless the login is bound to it.
 
     What is written has an id, so that a call can be repeated.
     """
@@ -63,8 +64,10 @@ class Tools:
         self._store = store
         self._account = account
 
-    async def _actor(self) -> UUID:
+    async def _actor(self) -> UUID | str | None:
         # With each call: the account may have been erased meanwhile.
+        if isinstance(self._store, LoginStore) and await self._store.is_bound():
+            return self._store.named
         return await self._store.create_user(external_ref=self._account)
 
     async def remember(

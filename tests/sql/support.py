@@ -44,6 +44,8 @@ STATES = {
     "record_is_immutable": "MS011",
     "argument_invalid": "MS012",
     "embedding_dimensions_differ": "MS013",
+    "role_bound": "MS014",
+    "role_unbound": "MS015",
     "migration_changed": "MS020",
     "deployment_newer": "MS021",
     "yoyo_locked": "MS022",

@@ -22,7 +22,8 @@ Result:
 Deletes all memories of the account, live and superseded, of every bucket, with the records on its claims, and the
 account. Another account's claim that one of these memories had replaced stays superseded; it then points at that
 memory's own replacement, or at nothing. Records that the account wrote on others' claims stay, without their texts, so
-that no status changes; the account's row then stays too, as a bare id that can do nothing.
+that no status changes; the account's row then stays too, as a bare id that can do nothing. A role that was bound to the
+account reaches nothing any more.
 
 Arguments
   actor  uuid  the account
@@ -118,6 +119,8 @@ begin
   where m.user_id = delete_user.actor;
   get diagnostics v_deleted = row_count;
 
+  delete from memstore.account_roles a
+  where a.user_id = delete_user.actor;
   update memstore.users u
   set
     external_ref = null,
