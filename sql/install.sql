@@ -2,8 +2,9 @@
 --
 --   psql -d agents -f sql/install.sql
 --
--- It needs no superuser, only the right to create a schema in the database. It runs in one transaction, can be
--- repeated, and adopts what yoyo or memstore migrate did.
+-- It needs no superuser, only the right to create a schema in the database, or an empty schema memstore of its own. It
+-- runs in one transaction, can be repeated, and adopts what yoyo or memstore migrate did. Locks on tables that are in use
+-- are waited for for 5 s, unless the caller has set lock_timeout.
 --
 -- The files of the code layer load in the order of the list below, which memstore migrate reads too: views, internal
 -- functions, triggers and public functions, each folder by path; then what is compiled from the catalog, the drops of
@@ -21,15 +22,20 @@ set local datestyle = 'ISO';
 set local timezone = 'UTC';
 set local quote_all_identifiers = off;
 set local check_function_bodies = off;
-do 'begin perform pg_catalog.pg_advisory_xact_lock(7310603183541); end';
-create schema if not exists memstore;
+\ir schema.sql
 \ir lock.sql
+\ir timeout.sql
 \ir yoyo.sql
 
 -- migrations: by number
-select not exists (select from memstore._yoyo_migration where migration_id = '0001-deployment') as pending \gset
+select not exists (select from memstore._yoyo_migration where migration_id = '0001-deployment') as pending,
+  not has_database_privilege(current_database(), 'create') as adopted \gset
 \if :pending
+\if :adopted
+\ir adopted_schema.sql
+\else
 \ir ../migrations/0001-deployment.sql
+\endif
 \endif
 select not exists (select from memstore._yoyo_migration where migration_id = '0002-text') as pending \gset
 \if :pending

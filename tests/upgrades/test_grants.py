@@ -150,7 +150,8 @@ def drop_code_twice(store: Store) -> None:
 
 
 def drop_a_function(store: Store) -> None:
-    """And make it again with other arguments, as an upgrade does."""
+    """And make it again with other arguments, as an upgrade does, once the grants are noted."""
+    store.execute("select memstore.note_grants()")
     store.execute(
         "drop function memstore.recall; drop function memstore.my_recall; drop function memstore.find_user"
     )
@@ -293,7 +294,7 @@ class TestAdoption:
         """The store as the version before leaves it: its functions, with their grants."""
         store.execute(f"select memstore.unbind_role('{store.roles['bound']}')")
         rollback = (schema.migrations_dir() / f"{OWN}.rollback.sql").read_text()
-        kept = rollback.replace("select memstore.drop_code();", "").replace(
+        kept = rollback.replace("select memstore.drop_code();", "select memstore.note_grants();").replace(
             "create function memstore.schema_version", "create or replace function memstore.schema_version"
         )
         store.execute("drop trigger api_roles_restored on memstore.api_roles")
