@@ -113,14 +113,14 @@ def steward(
 def bind(
     session: "Session",
     role: Annotated[str, Argument(metavar="ROLE", help="The database role.")],
-    account: Annotated[str, Argument(metavar="ACCOUNT", help="Your own id of the account.")],
+    name: Annotated[str, Argument(metavar="ACCOUNT", help="Your own id of the account.")],
 ) -> None:
     """Bind a role to an account, which is then all that it reaches; for the database's owner.
 
     The account is created where there is none. With the role as its login, memstore and memstore mcp need no
     --account. A role can be bound to several accounts.
     """
-    session.account = account
+    session.account = name
     # In one transaction, as in `steward`.
     with session.connection.transaction():
         session.store.bind_role(role, session.writer())
