@@ -72,6 +72,7 @@ def test_what_it_cannot(own: Run, tmp_path: Path, db: psycopg.Connection) -> Non
     assert said.startswith("The account does not exist.")
     for command in (["steward", "mine"], ["settings"], ["accounts"], ["bind", "postgres", "mine"]):
         assert "bind_role" in complaints(own(*command, code=1))[0], command
+    remember(own, "mine")
     (tmp_path / "export").write_text(own("export").stdout)
     assert "bind_role" in complaints(own("import", str(tmp_path / "export"), code=1))[0]
 
@@ -109,7 +110,7 @@ def test_stores(login: str, db: psycopg.Connection) -> None:
         assert store.list_memories() == [memory] == store.list_memories(mine)
         assert store.recall(None, "dependencies").memories == (memory,)
         (many,) = store.insert_memories(None, [{"body": "Tests run on Fridays."}])
-        assert store.supersede_with(None, memory.id, many.id) == many
+        assert store.supersede_with(None, memory.id, many.id).superseded_by_id == many.id
         assert [each["id"] for each in store.export_memories()] == [str(many.id), str(memory.id)]
         with pytest.raises(ActorUnknown):
             store.list_memories(theirs)
@@ -155,7 +156,7 @@ def test_mcp(login: str, db: psycopg.Connection) -> None:
     server.call(2, "list")
     (text,) = server.receive()["result"]["content"]
     assert [each["body"] for each in json.loads(text["text"])["memories"]] == ["I use pnpm."]
-    assert server.end(None) == (0, "")
+    assert server.end(None)[0] == 0
     found = rows(db, "select body from memstore.list_memories(memstore.find_user('mine'))")
     assert found == [("I use pnpm.",)]
 
@@ -163,4 +164,4 @@ def test_mcp(login: str, db: psycopg.Connection) -> None:
     server.call(1, "list")
     result = server.receive()["result"]
     assert result["isError"] and result["content"][0]["text"].startswith("actor_unknown")
-    assert server.end(None) == (0, "")
+    assert server.end(None)[0] == 0
