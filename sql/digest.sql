@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'07eddd1639fa4b3490da7ae456556ecb012fde135f1ef307a46d4fd8aadee615',
+'3eb4ab74a6525a36ef6a3ebf55f2b435b0aaa17a68a743ef27aab37278d47ab7',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

@@ -37,7 +37,7 @@ Errors
                     read and write more than its own rows; or is a member of such a role
 */
 declare
-  v_role name := bind_role.role;
+  v_role name := bind_role.role::name;
 begin
   lock table memstore.api_roles in share row exclusive mode;
   if not exists (select from pg_roles r where r.rolname = bind_role.role) then

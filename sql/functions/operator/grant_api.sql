@@ -35,7 +35,7 @@ Errors
   role_bound        the role, or a member of it, is bound to an account
 */
 declare
-  v_role name := grant_api.role;
+  v_role name := grant_api.role::name;
 begin
   lock table memstore.api_roles in share row exclusive mode;
   if not exists (select from pg_roles r where r.rolname = grant_api.role) then

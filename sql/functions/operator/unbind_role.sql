@@ -27,7 +27,7 @@ Errors
   argument_invalid  the role is not bound to it
 */
 declare
-  v_role name := unbind_role.role;
+  v_role name := unbind_role.role::name;
 begin
   lock table memstore.api_roles in share row exclusive mode;
   delete from memstore.account_roles a

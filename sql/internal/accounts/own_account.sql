@@ -8,7 +8,7 @@ stable
 security invoker
 as $$
 declare
-  v_role name := coalesce(nullif(current_setting('role'), 'none'), session_user::text);
+  v_role name := coalesce(nullif(current_setting('role'), 'none')::name, session_user);
   v_accounts uuid[];
 begin
   if own_account.actor is null then
