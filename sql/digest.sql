@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'3eb4ab74a6525a36ef6a3ebf55f2b435b0aaa17a68a743ef27aab37278d47ab7',
+'2b3959a1835ce7e26dad77a7928e093990466070ef3c177b2b3f9538aeab0963',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",

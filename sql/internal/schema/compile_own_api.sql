@@ -10,7 +10,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_function record;
-  v_written text[] := '{}';
+  v_written text[] := array[]::text[];
   v_signature regprocedure;
 begin
   for v_function in
@@ -95,7 +95,7 @@ $f$,
   end loop;
 
   for v_signature in
-    select p.oid
+    select p.oid::regprocedure
     from pg_proc p
     where p.pronamespace = 'memstore'::regnamespace
     and p.proname like 'my\_%'
