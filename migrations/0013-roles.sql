@@ -214,4 +214,4 @@ comment on policy users_of_actor on memstore.users is 'A reader sees the account
 comment on policy memories_of_actor on memstore.memories is 'A reader sees the memories of the accounts that the current role is bound to, else of the one in the setting memstore.actor.';
 comment on policy memory_admissions_of_actor on memstore.memory_admissions is 'A reader sees the records by the accounts that the current role is bound to, else by the one in the setting memstore.actor.';
 
-insert into memstore.deployment (name) values ('0012-roles');
+insert into memstore.deployment (name) values ('0013-roles');

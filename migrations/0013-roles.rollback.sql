@@ -1,5 +1,5 @@
 select memstore.drop_code();
-delete from memstore.deployment where name = '0012-roles';
+delete from memstore.deployment where name = '0013-roles';
 
 -- Earlier versions grant the whole API to a role that can execute a function of it: this one stands for the others until
 -- one of them is installed.
