@@ -243,6 +243,32 @@ class Invariant:
 
 
 @dataclass(frozen=True, slots=True)
+class Role:
+    """A role that can execute functions of the schema, or could.
+
+    Attributes:
+        role: Its name.
+        bundle: What it was granted: `all`, `write`, `read`, `bound`, `by hand`, or `dropped` where there is
+            no such role any more; None where it was granted nothing itself.
+        accounts: The accounts that it is bound to.
+        held: How many functions it was granted and can execute.
+        lacking: The functions of the bundle that it was not.
+        extra: The functions beside the bundle that it was.
+        members_of: The roles that hold functions, or own the schema, and that it is a member of.
+        beyond: By which roles a bound one reaches more than its accounts.
+    """
+
+    role: str
+    bundle: str | None
+    accounts: tuple[UUID, ...]
+    held: int
+    lacking: tuple[str, ...]
+    extra: tuple[str, ...]
+    members_of: tuple[str, ...]
+    beyond: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Statistic:
     """One figure of the store.
 

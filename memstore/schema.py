@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
 
 __all__ = ["checksums", "load_code", "migrate", "migrations_dir", "recorded_checksums", "sql_dir"]
-
-# Also in sql/install.sql: the advisory lock that serialises migrations of a database.
-_LOCK = 7310603183541
 
 # Also in sql/install.sql: how the names in sql/ resolve, and how PostgreSQL prints the checks that rules are
 # compiled from.
@@ -46,6 +43,13 @@ _NO_TIMEOUTS = (
     " from pg_catalog.unnest(array['idle_session_timeout', 'idle_in_transaction_session_timeout',"
     " 'transaction_timeout']) s (name)"  # this one exists since PostgreSQL 17
     " where pg_catalog.current_setting(s.name, true) is not null"
+)
+
+
+# As sql/timeout.sql, for a session whose transactions are yoyo's.
+_LOCK_TIMEOUT = (
+    "select pg_catalog.set_config(s.name, '5s', false) from pg_catalog.pg_settings s"
+    " where s.name = 'lock_timeout' and s.source = 'default'"
 )
 
 
@@ -126,7 +130,9 @@ def load_code(connection: _Connection) -> None:
         for setting, value in _SETTINGS.items():
             cursor.execute(_SET, (setting, setting, value))
             before[setting] = cursor.fetchone()[0]
-        for name in _code_files():
+        cursor.execute("select pg_catalog.current_setting('lock_timeout')")
+        before["lock_timeout"] = cursor.fetchone()[0]
+        for name in ("timeout.sql", *_code_files()):
             # Without parameters: psycopg would read a % in the file as a placeholder.
             cursor.execute((sql_dir() / name).read_text(encoding="utf-8"))
         migrations = checksums()
@@ -154,6 +160,7 @@ def _backend(conninfo: str) -> PostgresqlPsycopgBackend:
         def init_connection(self, connection: Any) -> None:
             super().init_connection(connection)
             connection.execute(_NO_TIMEOUTS)
+            connection.execute(_LOCK_TIMEOUT)
 
     parameters = {**conninfo_to_dict(conninfo), "schema": "memstore", "client_encoding": "utf8"}
     database = parameters.pop("dbname", None)
@@ -178,19 +185,18 @@ def migrate(conninfo: str) -> list[str]:
         psycopg.Error: the server's refusal.
     """
     with _connect(conninfo) as guard:
-        # Who waits has no other connection: many migrations at once must leave some for the one that works.
-        guard.execute("select pg_advisory_lock(%s)", [_LOCK])
-        guard.execute("create schema if not exists memstore")
-        lock = (sql_dir() / "lock.sql").read_bytes()
+        lock = _read("lock.sql")
+        guard.execute(_read("schema.sql"))
         guard.execute(lock + b"delete from memstore.yoyo_lock where pid = 0")
-        # yoyo's lock is this uncommitted row, so that a killed process leaves none behind.
-        with (
-            _connect(conninfo) as connection,
-            _backend(conninfo) as backend,
-            guard.transaction(force_rollback=True),
-        ):
+        # yoyo's lock is this uncommitted row, so that a killed process leaves none behind. Who waits for it
+        # has no other connection: many migrations at once must leave some for the one that works.
+        with guard.transaction(force_rollback=True), ExitStack() as opened:
             guard.execute(lock)
-            connection.execute((sql_dir() / "yoyo.sql").read_bytes())
+            connection = opened.enter_context(_connect(conninfo))
+            backend = opened.enter_context(_backend(conninfo))
+            if _is_adopted(connection):
+                connection.execute(b"begin;" + _read("adopted_schema.sql") + b"commit;")
+            connection.execute(_read("yoyo.sql"))
             ours = json.dumps(_migration_checksums())
             check = "select to_regprocedure('memstore.check_deployment(jsonb)') is not null"
             if connection.execute(check).fetchone() == (True,):
@@ -200,6 +206,19 @@ def migrate(conninfo: str) -> list[str]:
             with connection.transaction():
                 load_code(connection)
     return [migration.id for migration in missing]
+
+
+def _read(name: str) -> bytes:
+    return (sql_dir() / name).read_bytes()
+
+
+def _is_adopted(connection: psycopg.Connection) -> bool:
+    """Tells whether the schema is empty, and this role's, who may not create one."""
+    empty = (
+        "select to_regclass('memstore.deployment') is null"
+        " and not has_database_privilege(current_database(), 'create')"
+    )
+    return connection.execute(empty).fetchone() == (True,)
 
 
 def _connect(conninfo: str) -> psycopg.Connection:

@@ -60,6 +60,7 @@ class Call(Generic[T]):
         identity: The arguments that give what is written an id, so that with one of them the call may be
             sent again: it then answers with what is there. For `memories`, each has to have an id.
         patient: Whether it may take as long as it takes.
+        own: Whether bound roles call it as `my_…`.
     """
 
     function: str
@@ -71,6 +72,7 @@ class Call(Generic[T]):
     reads: bool = False
     identity: tuple[str, ...] = ()
     patient: bool = False
+    own: bool = False
 
     def answer(self, rows: Iterable[Sequence[Any]]) -> T:
         """Reads what the statement returned."""
@@ -97,6 +99,13 @@ class Call(Generic[T]):
         if isinstance(error, StoreOverloaded) and isinstance(self.otherwise, Recall):
             return replace(self.otherwise, backend="overloaded")
         return self.otherwise
+
+    def of_bound_role(self) -> "Call[T]":
+        """Makes the call that a role sends that `bind_role` bound: of `my_…`, where there is one."""
+        if not self.own:
+            return self
+        statement = self.statement.replace(b" from memstore.", b" from memstore.my_", 1)
+        return replace(self, statement=statement)
 
     @property
     def repeatable(self) -> bool:
@@ -173,6 +182,7 @@ class Function(Generic[T]):
     reads: bool = False
     identity: tuple[str, ...] = ()
     patient: bool = False
+    own: bool = False
 
     def __call__(self, **values: object) -> Call[T]:
         """Makes a call.
@@ -201,6 +211,7 @@ class Function(Generic[T]):
             self.reads,
             self.identity,
             self.patient,
+            self.own,
         )
 
 
@@ -494,6 +505,11 @@ _FIELDS: Final[dict[str, Callable[[Any], object]]] = {
     "inserted_at": _time,
     "updated_at": _time,
     "value": float,
+    "accounts": lambda documents: tuple(map(UUID, documents)),
+    "lacking": tuple,
+    "extra": tuple,
+    "members_of": tuple,
+    "beyond": tuple,
 }
 
 

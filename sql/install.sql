@@ -2,8 +2,9 @@
 --
 --   psql -d agents -f sql/install.sql
 --
--- It needs no superuser, only the right to create a schema in the database. It runs in one transaction, can be
--- repeated, and adopts what yoyo or memstore migrate did.
+-- It needs no superuser, only the right to create a schema in the database, or an empty schema memstore of its own. It
+-- runs in one transaction, can be repeated, and adopts what yoyo or memstore migrate did. Locks on tables that are in use
+-- are waited for for 5 s, unless the caller has set lock_timeout.
 --
 -- The files of the code layer load in the order of the list below, which memstore migrate reads too: views, internal
 -- functions, triggers and public functions, each folder by path; then what is compiled from the catalog, the drops of
@@ -21,15 +22,20 @@ set local datestyle = 'ISO';
 set local timezone = 'UTC';
 set local quote_all_identifiers = off;
 set local check_function_bodies = off;
-do 'begin perform pg_catalog.pg_advisory_xact_lock(7310603183541); end';
-create schema if not exists memstore;
+\ir schema.sql
 \ir lock.sql
+\ir timeout.sql
 \ir yoyo.sql
 
 -- migrations: by number
-select not exists (select from memstore._yoyo_migration where migration_id = '0001-deployment') as pending \gset
+select not exists (select from memstore._yoyo_migration where migration_id = '0001-deployment') as pending,
+  not has_database_privilege(current_database(), 'create') as adopted \gset
 \if :pending
+\if :adopted
+\ir adopted_schema.sql
+\else
 \ir ../migrations/0001-deployment.sql
+\endif
 \endif
 select not exists (select from memstore._yoyo_migration where migration_id = '0002-text') as pending \gset
 \if :pending
@@ -79,12 +85,18 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0013-hostile-input.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0014-roles') as pending \gset
+\if :pending
+\ir ../migrations/0014-roles.sql
+\endif
 -- end
 \ir yoyo.sql
 
 -- code: by folder and name, written by python -m tests.generate
+\ir note.sql
 \ir views/api.sql
 \ir views/api_functions.sql
+\ir views/bundles.sql
 \ir views/memory_columns.sql
 \ir views/pages.sql
 \ir views/refusals.sql
@@ -93,6 +105,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/accounts/lock_account.sql
 \ir internal/accounts/lock_actor.sql
 \ir internal/accounts/lock_steward.sql
+\ir internal/accounts/own_account.sql
 \ir internal/accounts/read_account.sql
 \ir internal/accounts/require_actor.sql
 \ir internal/accounts/require_steward.sql
@@ -123,6 +136,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/memories/write_correction.sql
 \ir internal/memories/write_memories.sql
 \ir internal/memories/write_memory.sql
+\ir internal/operator/grant_bundle.sql
+\ir internal/operator/grant_functions.sql
+\ir internal/operator/reach_beyond.sql
+\ir internal/operator/restore_grants.sql
 \ir internal/recall/age_text.sql
 \ir internal/recall/any_lexeme.sql
 \ir internal/recall/best_memories.sql
@@ -139,6 +156,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/schema/compile_columns.sql
 \ir internal/schema/compile_comments.sql
 \ir internal/schema/compile_embedding_is_usable.sql
+\ir internal/schema/compile_own_api.sql
 \ir internal/schema/compile_rules.sql
 \ir internal/schema/compile_scores.sql
 \ir internal/schema/is_restore.sql
@@ -186,16 +204,19 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/memories/set_embedding.sql
 \ir functions/memories/supersede_memory.sql
 \ir functions/memories/supersede_with.sql
+\ir functions/operator/bind_role.sql
 \ir functions/operator/configure.sql
 \ir functions/operator/forget_embedding_model.sql
 \ir functions/operator/grant_api.sql
 \ir functions/operator/import_memories.sql
+\ir functions/operator/list_roles.sql
 \ir functions/operator/memories_to_embed.sql
 \ir functions/operator/register_embedding_model.sql
 \ir functions/operator/revoke_api.sql
 \ir functions/operator/set_maximum_live_memories.sql
 \ir functions/operator/set_steward.sql
 \ir functions/operator/store_statistics.sql
+\ir functions/operator/unbind_role.sql
 \ir functions/operator/verify_store.sql
 \ir functions/recall/rank_claims.sql
 \ir functions/recall/rank_memories.sql

@@ -14,12 +14,19 @@ begin
 end
 $$;
 
-create table if not exists memstore.yoyo_lock (
-  locked int default 1,
-  ctime timestamp,
-  pid int not null,
-  primary key (locked)
-);
+-- Of installers that start at once in a schema that is empty, one waits for the other here.
+do $$
+begin
+  create table if not exists memstore.yoyo_lock (
+    locked int default 1,
+    ctime timestamp,
+    pid int not null,
+    primary key (locked)
+  );
+exception when unique_violation or duplicate_table then
+  null;
+end
+$$;
 
 -- Waits for a running yoyo as long as yoyo itself would. yoyo writes its pid; 0 is an installer's.
 do $$

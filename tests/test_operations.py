@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.long
 
 GUIDE = blocks("migrations/README.md", "sh", "sql")
+ROLES = ("memory_application", "memory_dashboard", "memory_agent", "memory_report")
 RESTORED = ("restored", "refilled")
 STALE = """
 create or replace function memstore.lexeme_set(language text, content text) returns text[]
@@ -39,7 +40,7 @@ def block(part: str) -> Block:
 def database(server: Server) -> Iterator[str]:
     with empty_database(server) as conninfo, psycopg.connect(conninfo, autocommit=True) as admin:
         clean = [f"drop database if exists {name}" for name in RESTORED]
-        clean += [f"drop role if exists {name}" for name in ("memory_application", "memory_report")]
+        clean += [f"drop role if exists {name}" for name in ROLES]
         for statement in clean[:2]:
             admin.execute(statement.encode())
         yield conninfo

@@ -51,9 +51,8 @@ class Session:
     def __init__(self, database_url: str | None, account: str | None, as_json: bool) -> None:
         self.account_given: bool = account is not None
         # An empty --account stays empty: a script's unset variable must not mean the default account.
-        if account is None:
-            account = os.environ.get("MEMSTORE_ACCOUNT") or DEFAULT_ACCOUNT
-        self.account: str = account
+        self.named: str | None = os.environ.get("MEMSTORE_ACCOUNT") or None if account is None else account
+        self.account: str = DEFAULT_ACCOUNT if self.named is None else self.named
         self.out: Output = Output(as_json)
         self.given_url: str | None = database_url
         self._held = ExitStack()
@@ -146,18 +145,38 @@ class Session:
         return schema.migrate(self.url)
 
     @cached_property
+    def own(self) -> UUID | None:
+        """The account of a login that `bind_role` bound; None where it isn't bound.
+
+        Raises:
+            UsageError: It is bound to several, and none is named; or one is named, and not by its id.
+        """
+        bound = None if self.server else bound_accounts(self.connection)
+        if not bound:
+            return None
+        if self.named is None:
+            if len(bound) == 1:
+                return bound[0]
+            raise UsageError("this login is bound to several accounts: name one by its id, with --account")
+        return own_account(self.named)
+
+    @cached_property
     def store(self) -> Store:
         """The store, which embeds what it can, where the extra for that is installed."""
-        return Store(self.connection, embedder=ready())
+        return Store(self.connection, embedder=ready(), bound=self.own is not None)
 
     def patient_store(self, time_limit: float) -> Store:
         """Makes a store that lets the embedder take so many seconds a call."""
         embedder: Embedder | None = ready()
-        return Store(self.connection, embedder=embedder and replace(embedder, time_limit=time_limit))
+        return Store(
+            self.connection,
+            embedder=embedder and replace(embedder, time_limit=time_limit),
+            bound=self.own is not None,
+        )
 
     def writer(self, language: str = "english") -> UUID:
         """Finds the account, or creates it with this language."""
-        return self.store.create_user(external_ref=self.account, language=language)
+        return self.own or self.store.create_user(external_ref=self.account, language=language)
 
     def reader(self) -> UUID | None:
         """Finds the account; None where the default one doesn't exist yet.
@@ -165,7 +184,7 @@ class Session:
         Raises:
             ActorUnknown: There is no such account.
         """
-        found = self.store.find_user(self.account)
+        found = self.own or self.store.find_user(self.account)
         if found is None and self.account != DEFAULT_ACCOUNT:
             raise ActorUnknown(f"There is no account {self.account}.", name="actor_unknown")
         return found
@@ -256,6 +275,34 @@ class Session:
             number = str(len(found)) if len(found) < _PAGE else f"{_PAGE} or more"
             raise MemstoreError(f"{number} ids begin so.", name="id_ambiguous")
         return found[0]
+
+
+def own_account(named: str) -> UUID:
+    """Reads the account that a bound login names.
+
+    Raises:
+        UsageError: It isn't an id.
+    """
+    with suppress(ValueError):
+        return UUID(named)
+    raise UsageError("this login is bound to an account: leave --account out, or give the account's id")
+
+
+def bound_accounts(connection: psycopg.Connection[Any]) -> list[UUID]:
+    """Lists the accounts that the connection's role is bound to; none where it isn't, or may not look."""
+    may = connection.execute(
+        "select from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        " where n.nspname = 'memstore' and c.relname = 'account_roles'"
+        " and has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')"
+    )
+    if not may.fetchall():
+        return []
+    return [
+        account
+        for (account,) in connection.execute(
+            "select user_id from memstore.account_roles where role = current_user order by user_id"
+        )
+    ]
 
 
 def _updated(server: EmbeddedServer) -> psycopg.Connection[Any]:

@@ -9,6 +9,7 @@ from psycopg import errors as driver
 
 from memstore.cli.session import installed
 from memstore.errors import MemstoreError
+from memstore.models import Role
 from memstore.schema import checksums
 from memstore.store import Store
 
@@ -50,6 +51,7 @@ def check_database(connection: psycopg.Connection[Any]) -> Iterator[Check]:
         found = "as in this package" if code == ours else "another version" if code else "absent"
         yield _check("functions", code == ours, found, _MIGRATE)
     yield _check_api(connection)
+    yield from _check_roles(Store(connection))
 
 
 def check_data(store: Store) -> Iterator[Check]:
@@ -83,6 +85,36 @@ def _check_migrations(there: dict[str, str | None]) -> Check:
         advice = "Restore the files: a migration that was applied never changes."
         return Check("migrations", False, f"applied from another file: {', '.join(changed)}", advice)
     return Check("migrations", True, f"{len(ours)} applied")
+
+
+def _check_roles(store: Store) -> Iterator[Check]:
+    """Checks that roles have what they were granted, and bound ones no more."""
+    try:
+        roles = store.list_roles()
+    except MemstoreError:  # which the check of calls reports, or this role isn't the owner
+        return
+    for role in roles:
+        problem = None
+        if role.beyond:
+            problem = "Revoke what it was granted beside its binding, and its memberships."
+        elif role.bundle == "dropped":
+            problem = f"Forget it: memstore {'unbind' if role.accounts else 'psql: memstore.revoke_api'}."
+        elif role.bundle in ("all", "write", "read", "bound") and not role.held:
+            problem = "Grant it again, with grant_api or bind_role, or forget it with revoke_api."
+        yield Check(f"role {role.role}", problem is None, described(role), problem)
+
+
+def described(role: Role) -> str:
+    """Says what a role was granted."""
+    lists = {
+        "bound to": tuple(map(str, role.accounts)),
+        "lacks": role.lacking,
+        "also has": role.extra,
+        "by membership in": role.members_of,
+        "reaches more by": role.beyond,
+    }
+    said = [f"{role.bundle}: {role.held} functions"] if role.bundle else []
+    return "; ".join([*said, *(f"{what} {', '.join(names)}" for what, names in lists.items() if names)])
 
 
 def _check_api(connection: psycopg.Connection[Any]) -> Check:

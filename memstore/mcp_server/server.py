@@ -18,12 +18,11 @@ from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import ArgsKwargs
 
 from memstore import models
-from memstore.aio import AsyncStore
 from memstore.api.aio import AsyncFunctions
 from memstore.api.rules import RULES
 from memstore.errors import MemstoreError
 from memstore.mcp_server.answers import Answer, RecallForHook
-from memstore.mcp_server.database import PrivateStore
+from memstore.mcp_server.database import LoginStore, PrivateStore
 from memstore.mcp_server.tools import Tools
 from memstore.mcp_server.transport import stdio
 
@@ -46,7 +45,7 @@ before others, under this account's name and for good: ask the user before you u
 
 # Hints in terms of the tools, where the database's are in terms of its functions.
 _HINTS: Final[dict[str, str]] = {
-    "actor_unknown": "The account was erased meanwhile.",
+    "actor_unknown": "The account was erased meanwhile, or the database's login is bound to another.",
     "argument_invalid": "See the tool's input schema.",
     "id_taken": "Give another id, or none.",
     "memory_not_found": "list has the ids.",
@@ -216,7 +215,7 @@ def _server(store: AsyncFunctions, account: str, claims: bool) -> Server[Any]:
     )
 
 
-def serve(make_store: Callable[[], AsyncStore | PrivateStore], account: str, claims: bool) -> None:
+def serve(make_store: Callable[[], LoginStore | PrivateStore], account: str, claims: bool) -> None:
     """Serves the tools on standard input and output, until the input ends.
 
     Args:

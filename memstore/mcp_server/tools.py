@@ -25,6 +25,7 @@ from memstore.mcp_server.answers import (
     Record,
     Records,
 )
+from memstore.mcp_server.database import LoginStore
 from memstore.mcp_server.given import GivenOut
 
 _logger: Final = logging.getLogger("memstore")
@@ -63,7 +64,7 @@ def _storable(turn: object) -> object:
 
 
 class Tools:
-    """The tools of one account, which is created with the first call.
+    """The tools of one account, which is created with the first call, unless the login is bound to it.
 
     What is written has an id, so that a call can be repeated.
     """
@@ -73,8 +74,10 @@ class Tools:
         self._account = account
         self._given_out = GivenOut()
 
-    async def _actor(self) -> UUID:
+    async def _actor(self) -> UUID | str | None:
         # With each call: the account may have been erased meanwhile.
+        if isinstance(self._store, LoginStore) and await self._store.is_bound():
+            return self._store.named
         return await self._store.create_user(external_ref=self._account)
 
     async def remember(

@@ -25,9 +25,9 @@ from (
       'refute_challenge'
     ]),
     (6, 'operator', 'Operator: the schema''s owner only', true, array[
-      'configure', 'forget_embedding_model', 'grant_api', 'import_memories', 'memories_to_embed',
-      'register_embedding_model', 'revoke_api', 'set_maximum_live_memories', 'set_steward', 'store_statistics',
-      'verify_store'
+      'bind_role', 'configure', 'forget_embedding_model', 'grant_api', 'import_memories', 'list_roles',
+      'memories_to_embed', 'register_embedding_model', 'revoke_api', 'set_maximum_live_memories', 'set_steward',
+      'store_statistics', 'unbind_role', 'verify_store'
     ])
 ) a (number, folder, title, owner_only, names)
 cross join unnest(a.names) with ordinality n (name, number);

@@ -46,6 +46,8 @@ STATES = {
     "embedding_dimensions_differ": "MS013",
     "embedding_model_unregistered": "MS014",
     "count_is_kept": "MS015",
+    "role_bound": "MS016",
+    "role_unbound": "MS017",
     "migration_changed": "MS020",
     "deployment_newer": "MS021",
     "yoyo_locked": "MS022",

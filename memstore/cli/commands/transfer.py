@@ -87,7 +87,7 @@ def export(
     actor = session.existing()
     number = -1  # the first line is about the account
     with private_file(file) as stream:
-        for line in export(session.connection, actor):
+        for line in export(session.connection, actor, bound=session.own is not None):
             stream.write(f"{printable_json(line)}\n".encode())
             number += 1
     if file != "-":

@@ -113,6 +113,8 @@ CASES = {
     " and role = 'admission'",
     "claim_counter_rules": "update claim_counter set singleton = false",
     "deployment_rules": "update deployment set checksum = 'x' where name = 'sql'",
+    "account_roles_rules": "insert into account_roles values ('', {1})",
+    "api_roles_rules": "insert into api_roles (role, bundle) values ('postgres', 'some')",
     "single_rows": "insert into claim_counter (singleton, admitted) values (false, 2)",
     "live_memories": "update users set live_memories = 1 where id = {1}",
     "candidates": "update users set candidates = '{\"english\": [2, 2]}' where id = {1}",
@@ -148,11 +150,13 @@ CASES = {
     "claim_languages": "update claim_languages set claims = claims + 1",
     "claim_words": "update claim_words set claims = claims + 1",
     "claim_signs": "update claim_signs set signs = ~signs",
+    "bound_roles": "insert into account_roles values ('no such role', {1})",
     "guards": "alter table memories disable trigger memories_count_insert",
 }
 
 # What cannot be broken alone.
 ALSO = {
+    "account_roles_rules": {"bound_roles"},
     "single_rows": {"claim_counter_rules"},
     "owners": {"live_memories", "admitted_claims", "claim_signs"},
     "chain_times": {"live_memories", "candidates", "memories_rules"},
