@@ -138,6 +138,7 @@ REFUSALS: Final[dict[str, type[MemstoreError]]] = {
     "quota_reached": QuotaReached,
     "record_is_immutable": RecordIsImmutable,
     "record_target_not_found": RecordTargetNotFound,
+    "restored_by_inserts": MemstoreError,
     "stance_required": StanceRequired,
     "steward_required": StewardRequired,
 }

@@ -75,6 +75,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0012-wider-ranking.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0013-words') as pending \gset
+\if :pending
+\ir ../migrations/0013-words.sql
+\endif
 -- end
 \ir yoyo.sql
 
@@ -126,15 +130,21 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/recall/speaker_is_named.sql
 \ir internal/recall/words_are_indexed.sql
 \ir internal/recall/words_are_rare.sql
+\ir internal/schema/altered_objects.sql
 \ir internal/schema/check_deployment.sql
 \ir internal/schema/compile_columns.sql
 \ir internal/schema/compile_comments.sql
 \ir internal/schema/compile_embedding_is_usable.sql
 \ir internal/schema/compile_rules.sql
 \ir internal/schema/compile_scores.sql
+\ir internal/schema/expected_objects.sql
 \ir internal/schema/is_restore.sql
+\ir internal/schema/objects.sql
+\ir internal/schema/probe_words.sql
 \ir internal/schema/record_deployment.sql
+\ir internal/schema/record_words.sql
 \ir internal/schema/revoke_public.sql
+\ir internal/schema/words_are_current.sql
 \ir triggers/complete_memory.sql
 \ir triggers/complete_user.sql
 \ir triggers/count_live_memories.sql
@@ -146,6 +156,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir triggers/project_updated_claims.sql
 \ir triggers/refuse_memory_change.sql
 \ir triggers/refuse_record_change.sql
+\ir triggers/refuse_restored_inserts.sql
 \ir triggers/release_embedding_models.sql
 \ir triggers/replace_settings.sql
 \ir triggers/restart_claim_counter.sql
@@ -181,6 +192,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/operator/grant_api.sql
 \ir functions/operator/import_memories.sql
 \ir functions/operator/memories_to_embed.sql
+\ir functions/operator/rebuild_words.sql
 \ir functions/operator/register_embedding_model.sql
 \ir functions/operator/revoke_api.sql
 \ir functions/operator/set_maximum_live_memories.sql

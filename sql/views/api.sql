@@ -26,7 +26,7 @@ from (
     ]),
     (6, 'operator', 'Operator: the schema''s owner only', true, array[
       'configure', 'forget_embedding_model', 'grant_api', 'import_memories', 'memories_to_embed',
-      'register_embedding_model', 'revoke_api', 'set_maximum_live_memories', 'set_steward', 'store_statistics',
+      'rebuild_words', 'register_embedding_model', 'revoke_api', 'set_maximum_live_memories', 'set_steward', 'store_statistics',
       'verify_store'
     ])
 ) a (number, folder, title, owner_only, names)
