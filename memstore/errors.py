@@ -140,6 +140,7 @@ REFUSALS: Final[dict[str, type[MemstoreError]]] = {
     "quota_reached": QuotaReached,
     "record_is_immutable": RecordIsImmutable,
     "record_target_not_found": RecordTargetNotFound,
+    "restored_by_inserts": MemstoreError,
     "role_bound": InvalidValue,
     "role_unbound": InvalidValue,
     "stance_required": StanceRequired,

@@ -243,6 +243,21 @@ class Invariant:
 
 
 @dataclass(frozen=True, slots=True)
+class RebuiltPage:
+    """What one call of `rebuild_words` did.
+
+    Attributes:
+        last: The id of the last memory of the page, to go on after; None if it was the last page.
+        read: How many memories were read.
+        rebuilt: How many were rebuilt: those whose lexemes, or what recall reads of them, were others.
+    """
+
+    last: UUID | None
+    read: int
+    rebuilt: int
+
+
+@dataclass(frozen=True, slots=True)
 class Role:
     """A role that can execute functions of the schema, or could.
 

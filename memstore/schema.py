@@ -8,13 +8,16 @@ each goes on where another has been used. `migrate` is the first of them; yoyo's
 from __future__ import annotations
 
 import json
+import logging
 import re
-from contextlib import ExitStack, closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import tuple_row
 
 from memstore.errors import CONNECTION_POOLED, MigrationRefused
 
@@ -22,7 +25,17 @@ from memstore.errors import CONNECTION_POOLED, MigrationRefused
 if TYPE_CHECKING:
     from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend
 
-__all__ = ["checksums", "load_code", "migrate", "migrations_dir", "recorded_checksums", "sql_dir"]
+__all__ = [
+    "altered_objects",
+    "checksums",
+    "load_code",
+    "migrate",
+    "migrations_dir",
+    "recorded_checksums",
+    "sql_dir",
+]
+
+_logger = logging.getLogger("memstore")
 
 # Also in sql/install.sql: how the names in sql/ resolve, and how PostgreSQL prints the checks that rules are
 # compiled from.
@@ -132,15 +145,70 @@ def load_code(connection: _Connection) -> None:
             before[setting] = cursor.fetchone()[0]
         cursor.execute("select pg_catalog.current_setting('lock_timeout')")
         before["lock_timeout"] = cursor.fetchone()[0]
-        for name in ("timeout.sql", *_code_files()):
-            # Without parameters: psycopg would read a % in the file as a placeholder.
-            cursor.execute((sql_dir() / name).read_text(encoding="utf-8"))
+        with _logging_warnings(connection):
+            for name in ("timeout.sql", *_code_files()):
+                # Without parameters: psycopg would read a % in the file as a placeholder.
+                cursor.execute((sql_dir() / name).read_text(encoding="utf-8"))
         migrations = checksums()
         code = migrations.pop("sql")
         record = "select memstore.record_deployment(%s, %s::jsonb)"
         cursor.execute(record, (code, json.dumps(migrations)))
         for setting, value in before.items():
             cursor.execute(_SET, (setting, setting, value))
+
+
+@contextmanager
+def _logging_warnings(connection: _Connection) -> Iterator[None]:
+    """Has the log tell what is warned of meanwhile, where the connection is psycopg's."""
+
+    def log(diagnostic: psycopg.errors.Diagnostic) -> None:
+        if diagnostic.severity_nonlocalized == "WARNING":
+            _logger.warning("%s %s", diagnostic.message_primary, diagnostic.message_hint or "")
+
+    if not isinstance(connection, psycopg.Connection):
+        yield
+        return
+    connection.add_notice_handler(log)
+    try:
+        yield
+    finally:
+        connection.remove_notice_handler(log)
+
+
+def altered_objects(connection: psycopg.Connection[Any]) -> list[tuple[str, str, str]]:
+    """What of the schema is not as this package makes it.
+
+    It runs the functions' bodies as the package has them, since the schema's owner can replace those in the
+    database.
+
+    Args:
+        connection: A connection of the schema's owner, or of a superuser.
+
+    Returns:
+        Of each object its kind, its name, and whether it is `absent`, `different` or `not ours`.
+
+    Raises:
+        psycopg.errors.InsufficientPrivilege: The role may not read the schema's tables.
+    """
+    texts = {
+        name: (sql_dir() / "internal/schema" / f"{name}.sql").read_text(encoding="utf-8")
+        for name in ("altered_objects", "objects", "expected_objects")
+    }
+    bodies = {name: text.partition("as $$\n")[2].partition("$$;")[0] for name, text in texts.items()}
+    query = bodies["altered_objects"]
+    for name in ("expected_objects", "objects"):  # the latter's text names the former
+        query = query.replace(f"memstore.{name}()", f"({bodies[name]})")
+    with connection.transaction(force_rollback=True), connection.cursor(row_factory=tuple_row) as cursor:
+        for setting in re.findall(r"^set .+", texts["objects"], re.MULTILINE):
+            cursor.execute(setting.replace("set ", "set local ", 1))
+        altered = cursor.execute(query).fetchall()
+        # The list can't have its own digest.
+        expected = "memstore.expected_objects()"
+        there = "select prosrc from pg_proc where oid = to_regprocedure(%s)"
+        ((source,),) = cursor.execute(there, [expected]).fetchall() or [(None,)]
+    if source != "\n" + bodies["expected_objects"]:
+        altered.append(("function", "expected_objects()", "different" if source else "absent"))
+    return altered
 
 
 def read_migrations() -> Any:

@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'a6e5f350965120afe56b1d558d6add0c8fd0168bd42851774e4ff38301f90776',
+'2e7ca5ea1477c12b503220bc39ad459b69859ed3e5e8db57dc898b21ae069a6e',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",
@@ -17,7 +17,8 @@ begin
   "0011-text-search-comments": "7bd93194df6efabc0b12afd08897492c4ee6c5e8bf34476319b2ad085cbd586c",
   "0012-wider-ranking": "b7916be2d0b4bee31e0d221955ea4b30d53566370a0d79f09971e3402d37e088",
   "0013-hostile-input": "15d146a16dea2e93cbc7d9882c933957343cd41572f6ecffadbbc3e705f5e627",
-  "0014-roles": "96376feb568ec05630ab0bf5ac356eea2d4c55ac014daa0c10ef225da4ca2fa4"
+  "0014-roles": "96376feb568ec05630ab0bf5ac356eea2d4c55ac014daa0c10ef225da4ca2fa4",
+  "0015-words": "8b960678d6cc4dcca092c1f705a353a7424c5d29c8163a6ba78ea7deff8bb485"
 }'
 );
 end

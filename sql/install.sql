@@ -2,9 +2,8 @@
 --
 --   psql -d agents -f sql/install.sql
 --
--- It needs no superuser, only the right to create a schema in the database, or an empty schema memstore of its own. It
--- runs in one transaction, can be repeated, and adopts what yoyo or memstore migrate did. Locks on tables that are in use
--- are waited for for 5 s, unless the caller has set lock_timeout.
+-- It needs no superuser, only the right to create a schema in the database. It runs in one transaction, can be
+-- repeated, and adopts what yoyo or memstore migrate did.
 --
 -- The files of the code layer load in the order of the list below, which memstore migrate reads too: views, internal
 -- functions, triggers and public functions, each folder by path; then what is compiled from the catalog, the drops of
@@ -22,9 +21,9 @@ set local datestyle = 'ISO';
 set local timezone = 'UTC';
 set local quote_all_identifiers = off;
 set local check_function_bodies = off;
-\ir schema.sql
+do 'begin perform pg_catalog.pg_advisory_xact_lock(7310603183541); end';
+create schema if not exists memstore;
 \ir lock.sql
-\ir timeout.sql
 \ir yoyo.sql
 
 -- migrations: by number
@@ -89,6 +88,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0014-roles.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0015-words') as pending \gset
+\if :pending
+\ir ../migrations/0015-words.sql
+\endif
 -- end
 \ir yoyo.sql
 
@@ -152,6 +155,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/recall/speaker_is_named.sql
 \ir internal/recall/words_are_indexed.sql
 \ir internal/recall/words_are_rare.sql
+\ir internal/schema/altered_objects.sql
 \ir internal/schema/check_deployment.sql
 \ir internal/schema/compile_columns.sql
 \ir internal/schema/compile_comments.sql
@@ -159,9 +163,14 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/schema/compile_own_api.sql
 \ir internal/schema/compile_rules.sql
 \ir internal/schema/compile_scores.sql
+\ir internal/schema/expected_objects.sql
 \ir internal/schema/is_restore.sql
+\ir internal/schema/objects.sql
+\ir internal/schema/probe_words.sql
 \ir internal/schema/record_deployment.sql
+\ir internal/schema/record_words.sql
 \ir internal/schema/revoke_public.sql
+\ir internal/schema/words_are_current.sql
 \ir triggers/complete_memory.sql
 \ir triggers/complete_user.sql
 \ir triggers/count_live_memories.sql
@@ -174,6 +183,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir triggers/project_updated_claims.sql
 \ir triggers/refuse_memory_change.sql
 \ir triggers/refuse_record_change.sql
+\ir triggers/refuse_restored_inserts.sql
 \ir triggers/release_embedding_models.sql
 \ir triggers/replace_settings.sql
 \ir triggers/restart_claim_counter.sql
@@ -211,6 +221,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/operator/import_memories.sql
 \ir functions/operator/list_roles.sql
 \ir functions/operator/memories_to_embed.sql
+\ir functions/operator/rebuild_words.sql
 \ir functions/operator/register_embedding_model.sql
 \ir functions/operator/revoke_api.sql
 \ir functions/operator/set_maximum_live_memories.sql

@@ -14,6 +14,7 @@ from memstore.models import (
     Invariant,
     Memory,
     RankedMemory,
+    RebuiltPage,
     Recall,
     Role,
     Rule,
@@ -23,7 +24,7 @@ from memstore.models import (
 )
 from memstore.wire import Function
 
-SCHEMA_VERSION: Final = 14
+SCHEMA_VERSION: Final = 15
 """The oldest schema that has all of these, by the number of its newest migration."""
 
 
@@ -282,6 +283,9 @@ memories_to_embed: Final[Function[list[Memory]]] = Function(
     {"embedding_model": "text", "page_size": "integer", "after": "uuid"},
     reads=True,
     patient=True,
+)
+rebuild_words: Final[Function[RebuiltPage]] = Function(
+    "rebuild_words", wire.row(RebuiltPage), {"page_size": "integer", "after": "uuid"}, patient=True
 )
 register_embedding_model: Final[Function[None]] = Function(
     "register_embedding_model", wire.nothing, {"name": "text", "dimensions": "integer"}, patient=True

@@ -17,6 +17,7 @@ from memstore.models import (
     Invariant,
     Memory,
     RankedMemory,
+    RebuiltPage,
     Recall,
     Role,
     Rule,
@@ -1124,6 +1125,28 @@ class Functions(ABC):
             calls.memories_to_embed(embedding_model=embedding_model, page_size=page_size, after=after)
         )
 
+    def rebuild_words(self, *, page_size: int = 1000, after: UUID | str | None = None) -> RebuiltPage:
+        """Makes the lexemes of memories again, page by page.
+
+        Calls `memstore.rebuild_words`. Operator only. For a store that came from another major version of
+        PostgreSQL, whose stemmers made its lexemes: until then queries miss what is now stemmed otherwise.
+        Call it with the last id of the previous page until last is None, each page in a transaction of its
+        own; the application goes on meanwhile. What is right already is read and not written. The page after
+        which none is left records that the whole store is of this server's dictionaries.
+
+        Args:
+            page_size: how many memories, 1 to 10,000; 1,000 by default.
+            after: the id of the last memory of the previous page.
+
+        Returns:
+            The last memory's id, or None if it was the last page; how many were read, and how many rebuilt.
+
+        Raises:
+            InvalidValue: `page_size` is not 1 to 10,000.
+            AccessDenied: The role isn't the schema's owner.
+        """
+        return self.run(calls.rebuild_words(page_size=page_size, after=after))
+
     def register_embedding_model(self, name: str, dimensions: int) -> None:
         """Fixes the number of dimensions of a model's embeddings.
 
@@ -1265,6 +1288,10 @@ class Functions(ABC):
         and takes a while for a large one. Constraints and triggers hold all of this: a violation means a
         damaged disk, a superuser who disabled them, or a bug.
 
+        select * from memstore.altered_objects() names each object that a violation of guards is about. Who
+        can alter these can alter the list that they are compared with, too; memstore verify compares with the
+        list of its package.
+
         Invariants::
 
             users_rules, settings_rules, embedding_models_rules, memories_rules, memory_admissions_rules,
@@ -1297,7 +1324,7 @@ class Functions(ABC):
             claim_words        the stored numbers of claims by lexeme are theirs
             claim_signs        the stored signs of their embeddings are theirs
             bound_roles        each bound role exists, and reaches no account but its own
-            guards             triggers and row-level security are on, constraints and indexes valid
+            guards             tables, rules, triggers, functions and policies are as this version makes them
 
         Returns:
             Of each invariant its name, the number of violations, and the id of one of them (of a guard its

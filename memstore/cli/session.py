@@ -368,4 +368,7 @@ def installed(connection: psycopg.Connection[Any]) -> dict[str, str | None] | No
         None where nothing is installed.
     """
     (there,) = connection.execute("select to_regclass('memstore.deployment')").fetchone() or (None,)
-    return dict(connection.execute("select name, checksum from memstore.deployment")) if there else None
+    if not there:
+        return None
+    query = "select name, checksum from memstore.deployment where name <> 'words'"
+    return dict(connection.execute(query))

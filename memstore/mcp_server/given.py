@@ -27,7 +27,7 @@ class GivenOut:
         while len(self._memories) > _MOST:
             self._memories.popitem(last=False)
 
-    async def find(self, store: AsyncFunctions, actor: UUID, body: str) -> models.Memory | None:
+    async def find(self, store: AsyncFunctions, actor: UUID | str | None, body: str) -> models.Memory | None:
         """Finds the memory that a text was given out of; None where the account corrected or forgot it since.
 
         Another account's claim is as it was given out.

@@ -26,8 +26,8 @@ from (
     ]),
     (6, 'operator', 'Operator: the schema''s owner only', true, array[
       'bind_role', 'configure', 'forget_embedding_model', 'grant_api', 'import_memories', 'list_roles',
-      'memories_to_embed', 'register_embedding_model', 'revoke_api', 'set_maximum_live_memories', 'set_steward',
-      'store_statistics', 'unbind_role', 'verify_store'
+      'memories_to_embed', 'rebuild_words', 'register_embedding_model', 'revoke_api', 'set_maximum_live_memories',
+      'set_steward', 'store_statistics', 'unbind_role', 'verify_store'
     ])
 ) a (number, folder, title, owner_only, names)
 cross join unnest(a.names) with ordinality n (name, number);

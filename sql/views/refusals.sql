@@ -45,7 +45,9 @@ from (
     ('migration_changed', 'MS020', 'This migration was applied from another file.',
       'Restore the file: a migration that was applied never changes.'),
     ('deployment_newer', 'MS021', 'This migration is not in the version that is being installed.',
-      'Install the memstore that applied it, or a newer one.')
+      'Install the memstore that applied it, or a newer one.'),
+    ('restored_by_inserts', 'MS025', 'The rows of a dump are restored by COPY alone.',
+      'Dump them without --inserts, --column-inserts and --rows-per-insert; or restore a dump of the whole schema.')
 ) r (name, sqlstate, message, hint);
 
 comment on view memstore.refusals is 'The refusals that functions and triggers raise: name, state, message and hint.';

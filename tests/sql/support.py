@@ -52,6 +52,8 @@ STATES = {
     "deployment_newer": "MS021",
     "yoyo_locked": "MS022",
     "owner_differs": "MS023",
+    "rows_absent": "MS024",
+    "restored_by_inserts": "MS025",
 }
 _SUFFIXES = {"_shape": "23514", "_fkey": "23503", "_key": "23505", "_pkey": "23505"}
 

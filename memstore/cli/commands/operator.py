@@ -191,6 +191,33 @@ def embed(
         raise Exit(REFUSED)
 
 
+@command("memstore rebuild-words", name="rebuild-words")
+def rebuild_words(session: "Session") -> None:
+    """Make the lexemes of all memories again; for the database's owner.
+
+    For a store that came from another major version of PostgreSQL, whose stemmers made them. Applications go
+    on meanwhile. It may be stopped at any time; run again, it reads what is right, and doesn't write it.
+    """
+    read = rebuilt = 0
+    after = None
+    session.clean_later(deleted=False)
+
+    def count() -> int:
+        ((memories,),) = session.connection.execute("select count(*) from memstore.memories").fetchall()
+        return int(memories)
+
+    with progress(count) as advance:
+        while True:
+            page = session.store.rebuild_words(after=after)
+            advance(page.read)
+            read += page.read
+            rebuilt += page.rebuilt
+            if page.last is None:
+                break
+            after = page.last
+    session.out.facts({"read": read, "rebuilt": rebuilt})
+
+
 @command("memstore settings")
 def settings(session: "Session") -> None:
     """Show the settings of the store; for the database's owner."""

@@ -22,6 +22,9 @@ Operator only. One row for each invariant: how many rows break it, and the id of
 reads the whole store in one snapshot, changes nothing, and takes a while for a large one. Constraints and triggers
 hold all of this: a violation means a damaged disk, a superuser who disabled them, or a bug.
 
+select * from memstore.altered_objects() names each object that a violation of guards is about. Who can alter these can
+alter the list that they are compared with, too; memstore verify compares with the list of its package.
+
 Invariants
   users_rules, settings_rules, embedding_models_rules, memories_rules, memory_admissions_rules,
   claim_counter_rules, deployment_rules, account_roles_rules,
@@ -53,7 +56,7 @@ Invariants
   claim_words        the stored numbers of claims by lexeme are theirs
   claim_signs        the stored signs of their embeddings are theirs
   bound_roles        each bound role exists, and reaches no account but its own
-  guards             triggers and row-level security are on, constraints and indexes valid
+  guards             tables, rules, triggers, functions and policies are as this version makes them
 Returns
   of each invariant its name, the number of violations, and the id of one of them (of a guard its name)
 Errors
@@ -364,22 +367,8 @@ begin
     from memstore.reach_beyond(array(select a.role from memstore.account_roles a)) b
 
     union all
-    select 'guards', g.name
-    from (
-      select t.tgname::text, t.tgrelid, t.tgenabled = 'O' from pg_trigger t
-      union all
-      select c.conname::text, c.conrelid, c.convalidated from pg_constraint c
-      union all
-      select x.indexrelid::regclass::text, x.indrelid, x.indisvalid from pg_index x
-      union all
-      select 'row-level security of ' || c.relname, c.oid, c.relrowsecurity
-      from pg_class c
-      where c.relname in (
-        'users', 'memories', 'memory_admissions', 'admitted_claims', 'claim_words', 'claim_signs', 'account_roles'
-      )
-    ) g (name, relation, holds)
-    join pg_class c on c.oid = g.relation and c.relnamespace = 'memstore'::regnamespace
-    where not g.holds
+    select 'guards', concat_ws(' ', a.state, a.kind, a.name)
+    from memstore.altered_objects() a
   )
   select i.name, count(b.id), min(b.id)
   from unnest(array[

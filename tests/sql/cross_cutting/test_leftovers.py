@@ -290,7 +290,7 @@ class TestErasedAccounts:
         world = World(db)
         (claim,) = world.admitted(1)
         challenge = world.challenge(claim)
-        more = {
+        more: dict[str, object] = {
             "admission": {"verdict": "rejected"},
             "challenge": {"evidence_refs": [EVIDENCE]},
             "refutation": {"challenge_id": challenge},
@@ -321,7 +321,7 @@ class TestErasedAccounts:
         world = World(db)
         leaver, claim = world.account("leaver"), world.claim()
         world.challenge(world.claim(), "leaver")
-        late = (statement, leaver, claim)[: 1 + statement.count("%s")]
+        late = (statement, leaver, claim) if statement.count("%s") == 2 else (statement, leaver)
         error = told_late(db, at(connect, level), (ERASE, leaver), late)
         assert error == ("actor_unknown" if level is IsolationLevel.READ_COMMITTED else STALE)
 
@@ -342,7 +342,7 @@ class TestErasedAccounts:
         call(db, "challenge_memory", actor=leaver, memory_id=claim, ground="x")
         if has_memories:
             insert(db, leaver, "x")
-        late = (statement, leaver, claim)[: 1 + statement.count("%s")]
+        late = (statement, leaver, claim) if statement.count("%s") == 2 else (statement, leaver)
         assert told_stale(at(connect, level), lambda: rows(db, ERASE, leaver), late) == STALE
 
 

@@ -70,6 +70,7 @@ def statements() -> dict[str, str]:
         "memories_to_embed": "'another', 10",
         "register_embedding_model": "'four', 4",
         "forget_embedding_model": "'four'",
+        "rebuild_words": "",
         "verify_store": "",
     }
     first = {name: operator.pop(name) for name in ("configure", "set_steward", "import_memories")}
