@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING
 import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from typer.testing import CliRunner
 
 from memstore import schema
+from memstore.cli.commands import claims, memories, operator, transfer
+from memstore.cli.interface import app
+from tests.cli.running import isolate
 from tests.databases import empty_database, environment, program
 from tests.documents import ROOT, Block, blocks
 
@@ -299,3 +303,52 @@ def test_disk_a_memory(owned: str) -> None:
                 bytes_each = (measured[1] - measured[0]) / 2000
                 expected = int(stated.replace(",", ""))
                 assert expected * 5 / 6 < bytes_each < expected * 7 / 6, (embedding, name, bytes_each)
+
+
+CLAIM, MEMORY = "00000000-0000-4000-8000-0000000000c1", "00000000-0000-4000-8000-000000000001"
+CALLS: dict[str, tuple[str, ...]] = {
+    "admit": (CLAIM, "Seen."),
+    "configure": ("--maximum-attached", "5"),
+    "correct": (MEMORY, "I use yarn."),
+    "forget": (MEMORY,),
+    "history": (MEMORY,),
+    "recall": ("pnpm",),
+    "reject": (CLAIM, "No."),
+    "remember": ("I use npm.",),
+    "show": (MEMORY,),
+    "steward": ("account-1",),
+    "verify": (),
+}
+"""Commands that can be called with the rows of the examples, and what else they need."""
+
+
+def test_who_may_run_a_command(owned: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guide's table names each command once, and what it says needs the owner is refused to others."""
+    text = (ROOT / "migrations" / "roles.md").read_text(encoding="utf-8").partition("| command | needs |")[2]
+    needs = {
+        command: needed
+        for commands, needed in re.findall(r"^\| (.+?) \| (.+?) \|$", text.partition("\n\n")[0], re.MULTILINE)
+        for command in re.findall(r"`(\w+)`", commands)
+    }
+    assert needs.keys() == {
+        *memories.COMMANDS,
+        *claims.COMMANDS,
+        *operator.COMMANDS,
+        *transfer.COMMANDS,
+        "mcp",
+    }
+    isolate(monkeypatch)
+    with psycopg.connect(owned, autocommit=True) as owner:
+        owner.execute("create role support_bot login")
+        owner.execute("select memstore.grant_api('support_bot')")
+    application = make_conninfo(owned, user="support_bot")
+    refused = set()
+    simple = {"accounts", "claims", "list", "migrate", "settings", "stats", *CALLS}
+    # What takes a memory away comes last.
+    for command in sorted(simple, key=lambda command: (command in ("correct", "forget"), command)):
+        account = "steward-1" if "steward" in needs[command] else "account-1"
+        given = ("--database-url", application, "--account", account, command, *CALLS.get(command, ()))
+        result = CliRunner().invoke(app, given, prog_name="memstore")
+        if result.exit_code:
+            refused.add(command)
+    assert refused == {command for command in simple if needs[command] == "the owner"}
