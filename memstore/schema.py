@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -131,6 +131,8 @@ def recorded_checksums() -> dict[str, str]:
 def load_code(connection: _Connection) -> None:
     """Load `sql/` and record what is installed, in the connection's current transaction.
 
+    Does nothing where this code is loaded and nothing has changed it.
+
     Args:
         connection: a DB-API connection of the schema's owner.
 
@@ -139,22 +141,52 @@ def load_code(connection: _Connection) -> None:
             that was applied, `deployment_newer` where the database is ahead of this package.
     """
     with closing(connection.cursor()) as cursor:
-        before = {}
-        for setting, value in _SETTINGS.items():
-            cursor.execute(_SET, (setting, setting, value))
-            before[setting] = cursor.fetchone()[0]
+        before = _set(cursor, _SETTINGS)
         cursor.execute("select pg_catalog.current_setting('lock_timeout')")
         before["lock_timeout"] = cursor.fetchone()[0]
-        with _logging_warnings(connection):
-            for name in ("timeout.sql", *_code_files()):
-                # Without parameters: psycopg would read a % in the file as a placeholder.
-                cursor.execute((sql_dir() / name).read_text(encoding="utf-8"))
-        migrations = checksums()
-        code = migrations.pop("sql")
-        record = "select memstore.record_deployment(%s, %s::jsonb)"
-        cursor.execute(record, (code, json.dumps(migrations)))
-        for setting, value in before.items():
-            cursor.execute(_SET, (setting, setting, value))
+        installed = checksums()
+        record = (installed.pop("sql"), json.dumps(installed))
+        if not _is_loaded(cursor, record):
+            with _logging_warnings(connection):
+                _repeated(lambda: _load(cursor, record))
+        _set(cursor, before)
+
+
+def _set(cursor: Any, settings: Mapping[str, str]) -> dict[str, str]:
+    """Set these for the transaction, and return what they were."""
+    before = {}
+    for setting, value in settings.items():
+        cursor.execute(_SET, (setting, setting, value))
+        before[setting] = cursor.fetchone()[0]
+    return before
+
+
+def _is_loaded(cursor: Any, record: tuple[str, str]) -> bool:
+    cursor.execute("select to_regprocedure('memstore.code_is_loaded(text, jsonb)') is not null")
+    if not cursor.fetchone()[0]:
+        return False
+    cursor.execute("select memstore.code_is_loaded(%s, %s::jsonb)", record)
+    return bool(cursor.fetchone()[0])
+
+
+def _load(cursor: Any, record: tuple[str, str]) -> None:
+    cursor.execute("savepoint code")
+    try:
+        for name in ("timeout.sql", *_code_files()):
+            # Without parameters: psycopg would read a % in the file as a placeholder.
+            cursor.execute((sql_dir() / name).read_text(encoding="utf-8"))
+    except psycopg.errors.DeadlockDetected:
+        cursor.execute("rollback to savepoint code")
+        raise
+    cursor.execute("select memstore.record_deployment(%s, %s::jsonb)", record)
+
+
+def _repeated(run: Callable[[], None]) -> None:
+    """Run again what PostgreSQL rolled back to end a deadlock with an application's transaction."""
+    for _ in range(9):
+        with suppress(psycopg.errors.DeadlockDetected):
+            return run()
+    return run()
 
 
 @contextmanager
@@ -240,7 +272,8 @@ def _backend(conninfo: str) -> PostgresqlPsycopgBackend:
 def migrate(conninfo: str) -> list[str]:
     """Bring a database to this version: the migrations that it lacks, then the code layer.
 
-    Safe to repeat, to run concurrently, and to run again after it was killed at any point.
+    Safe to repeat, to run concurrently and beside applications, and to run again after it was killed at any
+    point. Where nothing has changed it locks no table.
 
     Args:
         conninfo: a libpq URL or connection string of the role that owns, or will own, the schema.
@@ -270,7 +303,8 @@ def migrate(conninfo: str) -> list[str]:
             if connection.execute(check).fetchone() == (True,):
                 connection.execute("select memstore.check_deployment(%s::jsonb)", [ours])
             missing = backend.to_apply(read_migrations())
-            backend.apply_migrations_only(missing)
+            # Each migration is a transaction of its own.
+            _repeated(lambda: backend.apply_migrations_only(backend.to_apply(missing)))
             with connection.transaction():
                 load_code(connection)
     return [migration.id for migration in missing]

@@ -1,6 +1,18 @@
 -- Drops the functions and triggers that an earlier version created and this one doesn't. It loads after their
 -- replacements, so that nothing depends on them any more.
-drop trigger if exists open_challenges_once on memstore.open_challenges;
+do $$
+begin
+  -- IF EXISTS would lock the table against reads also where there is no such trigger.
+  if exists (
+    select
+    from pg_trigger t
+    where t.tgrelid = 'memstore.open_challenges'::regclass
+    and t.tgname = 'open_challenges_once'
+  ) then
+    drop trigger open_challenges_once on memstore.open_challenges;
+  end if;
+end
+$$;
 drop function if exists
   memstore.compile_similarities(),
   memstore.corrected(memstore.memories),

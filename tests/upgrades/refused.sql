@@ -129,6 +129,9 @@ insert into memstore.deployment (name) values ('');
 -- deployment_checksum_shape
 insert into memstore.deployment (name, checksum) values ('x', 'x');
 
+-- deployment_catalog_shape
+insert into memstore.deployment (name, catalog) values ('x', 'x');
+
 -- claim_counter_singleton_shape
 insert into memstore.claim_counter (singleton) values (false);
 

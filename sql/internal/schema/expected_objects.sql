@@ -65,6 +65,7 @@ e15354ad0e8aa586ed60a9c32390a15c column claim.memory
 1f48a60259fe6029eaffcb6da68de6f6 column claim_words.claims
 5f38942cd2ece86648e2a9458c979c35 column claim_words.language
 5392186a614e44d3bc127a0244f1575c column claim_words.lexeme
+1aaccc1295bf0e930ef73164aae09c11 column deployment.catalog
 1aaccc1295bf0e930ef73164aae09c11 column deployment.checksum
 4b158021c6609c3cef6834a413405bed column deployment.installed_at
 5f38942cd2ece86648e2a9458c979c35 column deployment.name
@@ -203,6 +204,7 @@ beaf451abcb99a5dd89776e2a805986b constraint claim_counter.claim_counter_singleto
 3c8aaa2c3ed45eb4e51bb0afccdbbb66 constraint claim_signs.claim_signs_pkey
 3c8aaa2c3ed45eb4e51bb0afccdbbb66 constraint claim_statuses.claim_statuses_pkey
 9d51509b6e337ab5f42deaba5a507215 constraint claim_words.claim_words_pkey
+3a394554fc45278f104e16dda4feb5df constraint deployment.deployment_catalog_shape
 77167637bd6fbe6f5e4cd73164df462c constraint deployment.deployment_checksum_shape
 ada39e69766de2a9de508846104d0f1d constraint deployment.deployment_name_shape
 bfbc9b1936857dd39f1ff3192745127e constraint deployment.deployment_pkey
@@ -281,6 +283,7 @@ b91619d7fa0b2e0d8ddbfaec4b466f46 function age_text(timestamp with time zone)
 7e11e21510906764c0e9c29810c2a31d function best_memories(uuid,text,real[],text,integer)
 b152a737234db6ecc5fbdc52f536576a function bind_role(text,uuid)
 04ec942c2e308871174ac4b078ef3937 function body_is_valid(text,text)
+5a282b9c2e0d0a5bc5f2b73c5d4e0897 function catalog_digest()
 6e9e869f23ffe101e611caf4a27c15b5 function chain_accounts(uuid,uuid[])
 0111189b8e2f04d3cba897482ab1e45e function challenge_memory(uuid,uuid,text,jsonb)
 8fc64046db55df48c74e12e8806bf583 function check_deployment(jsonb)
@@ -288,6 +291,7 @@ b152a737234db6ecc5fbdc52f536576a function bind_role(text,uuid)
 0da245ad4097df4f11bc9bc084ad4f4d function claim_counter_broken(claim_counter)
 3fdc02b211955bf3ddd9156f3d7b1ba8 function claim_counter_obey(claim_counter)
 21c224062ba193cb165ec03bffe99c6a function close_openings(text,boolean)
+3311db6e65d810946e77562c2192c31c function code_is_loaded(text,jsonb)
 49cc392dbf425d9533e5b2c162b2c300 function compile_columns()
 7615a208a33904800a71770a0a3aec5f function compile_comments()
 f91560cce9ecd97fdaa869efc6351fff function compile_embedding_is_usable()
@@ -305,8 +309,8 @@ d4e8dd648579522fd6e0a267319daf19 function configure(integer,integer,integer,doub
 570267adc5f98ad6ee2cbce412685524 function delete_memory(uuid,uuid)
 9680d05838083cb32f28dba6aae06a55 function delete_unused_model(text)
 74951fbeb4ea8e97f303913b9624824f function delete_user(uuid)
-c95715f31c1866addba8246da96bda43 function deployment_broken(deployment)
-9d377e3720db6cebbe538d00c6f880a2 function deployment_obey(deployment)
+16ba8f5dc6fc9885ea6f004e5a4c07aa function deployment_broken(deployment)
+1c88f8fa2fbd30aee9edf521f51bcc09 function deployment_obey(deployment)
 e133883c7c72290ba1168c4b4efa0869 function derive_challenges()
 3e39dc762a6613b68c5796d821c2904f function derive_statuses()
 f8239d6c4a3456cc84bc7a1f6cb9e92a function derive_verdicts()
@@ -408,7 +412,7 @@ c466144a361c33be302735c9c799d64c function reach_beyond(name[])
 75c04f3021505705606a5cdb922a5f50 function rebuild_words(integer,uuid)
 8451cdd45acc9773643cfabd9babe24d function recall(uuid,text,real[],text,integer,integer)
 0d0e0644b91fb49a76321f8cc716409f function record_admission(uuid,uuid,text,text)
-bd671089f2d1315651ec5e236e49d622 function record_deployment(text,jsonb)
+14e67f174cb449f994d60a88faf9e6a0 function record_deployment(text,jsonb)
 ba905527f0ede32b181eda65e8aaff81 function record_words()
 509ce7fb141637fde7ae6050683908d2 function refresh_admitted_claims(uuid[])
 4828dc3c12e1e05c8ef38bd4f8215e84 function refresh_claim_signs(uuid[])
@@ -429,7 +433,7 @@ a72652a02a47249a0921f44e1e8aaf60 function require_steward(uuid)
 b3b819292e0350a7c7d7d9f1e4284a6a function revoke_api(text)
 9c8c75dff70a7aa62b3b23f8a71748f0 function revoke_public()
 2d9549a9948597c8a9550c7fb9b63238 function same_content(memories,memories,boolean)
-3244584e01a691cadf40a6f69400d635 function schema_version()
+1d3d6320601dd926c77bbc073146c72e function schema_version()
 d02e2077513173e02eee333bfa19019b function score_indexed_memories(uuid,text,text[],bigint[])
 1364e5dde28bfd233ab6caa8ab673933 function score_memories(uuid,text,real[],text,text[],bigint[],boolean)
 979b444477eed710c4d58b40080e8eaa function score_memories(uuid,text,real[],text,text[],bigint[],boolean)

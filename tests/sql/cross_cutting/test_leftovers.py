@@ -290,14 +290,14 @@ class TestErasedAccounts:
         world = World(db)
         (claim,) = world.admitted(1)
         challenge = world.challenge(claim)
-        more: dict[str, object] = {
+        given: dict[str, dict[str, object]] = {
             "admission": {"verdict": "rejected"},
             "challenge": {"evidence_refs": [EVIDENCE]},
             "refutation": {"challenge_id": challenge},
-        }[role]
+        }
         leaver = self.erased(world)
         with refused("actor_unknown", "user_id"):
-            plain_record(db, memory_id=claim, user_id=leaver, role=role, ground="[erased]", **more)
+            plain_record(db, memory_id=claim, user_id=leaver, role=role, ground="[erased]", **given[role])
         assert check(db)[claim] == "suspended"
 
     def test_records_that_are_restored(self, db: psycopg.Connection, connect: Connect) -> None:

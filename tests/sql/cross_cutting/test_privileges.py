@@ -249,6 +249,7 @@ class TestGrantApi:
         assert value(db, "select has_function_privilege(%s, %s, 'execute')", role, signature)
 
     def test_a_reload_grants_nothing_to_others(self, db: psycopg.Connection, role: str) -> None:
+        db.execute("delete from memstore.deployment where name = 'sql'")
         with db.transaction():
             schema.load_code(db)
         assert not value(db, "select has_schema_privilege(%s, 'memstore', 'usage')", role)
@@ -391,6 +392,7 @@ class TestNamesakes:
         db.execute("delete from memstore.memories")
 
     def test_loading(self, db: psycopg.Connection) -> None:
+        db.execute("delete from memstore.deployment where name = 'sql'")
         shadow(db)
         db.execute(self.PATH)
         with db.transaction():
