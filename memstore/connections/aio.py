@@ -15,7 +15,7 @@ from memstore import compatibility, wire
 from memstore.api import calls
 from memstore.connections import slots
 from memstore.connections.slots import NoAnswer, Slots
-from memstore.errors import means_lost, translate
+from memstore.errors import MemstoreError, means_lost, translate
 from memstore.wire import Call
 
 T = TypeVar("T")
@@ -119,7 +119,7 @@ class Connections:
     async def _wait(self, future: "asyncio.Future[Any]", deadline: float) -> _Lent | None:
         try:
             await asyncio.wait({future}, timeout=deadline - time.monotonic())
-        except asyncio.CancelledError:
+        except BaseException:
             self._slots.leave(future)
             raise
         if not future.done() and (refusal := self._slots.withdraw(future)):
@@ -128,12 +128,12 @@ class Connections:
         return lent
 
     async def _make(self) -> "AsyncConnection[Any] | asyncio.Future[Any]":
-        failure: Exception
+        failure: MemstoreError | psycopg.Error
         try:
             connection = await self._connect()
         except psycopg.Error as error:
             failure = translate(error)
-        except Exception as error:
+        except MemstoreError as error:
             failure = error
         except BaseException:
             self._slots.gave_up()
@@ -148,13 +148,16 @@ class Connections:
         pause = 0.02
         while True:
             try:
-                connection = await _Own.connect(self._url, autocommit=True)
-                break
+                return await self._open()
             except psycopg.OperationalError as error:
-                if isinstance(error, ConnectionTimeout) or time.monotonic() + pause > patience:
+                silent = isinstance(error, ConnectionTimeout | NoAnswer)
+                if silent or time.monotonic() + pause > patience:
                     raise
             await asyncio.sleep(pause)
             pause = min(2 * pause, 0.2)
+
+    async def _open(self) -> AsyncConnection[Any]:
+        connection = await _Own.connect(self._url, autocommit=True)
         try:
             await require_schema(connection, time.monotonic() + self._timeout)
         except BaseException:

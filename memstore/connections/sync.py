@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
@@ -15,7 +15,7 @@ from memstore import compatibility, wire
 from memstore.api import calls
 from memstore.connections import slots
 from memstore.connections.slots import NoAnswer, Slots
-from memstore.errors import means_lost, translate
+from memstore.errors import MemstoreError, means_lost, translate
 from memstore.wire import Call
 
 T = TypeVar("T")
@@ -139,28 +139,25 @@ class Connections:
 
     def _wait(self, future: "Future[Any]", deadline: float) -> _Lent | None:
         try:
-            lent: _Lent | None = future.result(deadline - time.monotonic())
-            return lent
-        except TimeoutError:
-            refusal = self._slots.withdraw(future)
-        except KeyboardInterrupt:
+            wait([future], deadline - time.monotonic())
+        except BaseException:  # of a signal handler, such as a task's time limit
             self._slots.leave(future)
             raise
-        if refusal:
+        if not future.done() and (refusal := self._slots.withdraw(future)):
             raise refusal
-        after_all: _Lent | None = future.result()
-        return after_all
+        lent: _Lent | None = future.result()
+        return lent
 
     def _make(self) -> "Connection[Any] | Future[Any]":
         """Makes a connection, or gives a future to wait for where none can be made but others are open."""
-        failure: Exception
+        failure: MemstoreError | psycopg.Error
         try:
             connection = self._connect()
         except psycopg.Error as error:
             failure = translate(error)
-        except Exception as error:
+        except MemstoreError as error:
             failure = error
-        except BaseException:
+        except BaseException:  # which is this caller's alone
             self._slots.gave_up()
             raise
         else:
@@ -169,18 +166,22 @@ class Connections:
         return self._slots.failed(failure)
 
     def _connect(self) -> Connection[Any]:
+        """Connects and looks at the schema: what is known of the server only after both is one attempt."""
         patience = time.monotonic() + (slots.RESTART if self._slots.was_up else 0)
         pause = 0.02
         while True:
             try:
-                # A call is one statement, so autocommit saves two round trips.
-                connection = _Own.connect(self._url, autocommit=True)
-                break
+                return self._open()
             except psycopg.OperationalError as error:
-                if isinstance(error, ConnectionTimeout) or time.monotonic() + pause > patience:
+                silent = isinstance(error, ConnectionTimeout | NoAnswer)
+                if silent or time.monotonic() + pause > patience:
                     raise
             time.sleep(pause)
             pause = min(2 * pause, 0.2)
+
+    def _open(self) -> Connection[Any]:
+        # A call is one statement, so autocommit saves two round trips.
+        connection = _Own.connect(self._url, autocommit=True)
         try:
             require_schema(connection, time.monotonic() + self._timeout)
         except BaseException:
