@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor, capabilities
+from psycopg.adapt import AdaptersMap
 from psycopg.errors import ConnectionTimeout
 from psycopg.rows import TupleRow, tuple_row
 
@@ -23,8 +24,19 @@ T = TypeVar("T")
 _Lent: TypeAlias = tuple[AsyncConnection[Any], float]
 
 
-class _Cursor(AsyncCursor[TupleRow]):
+class CallCursor(AsyncCursor[TupleRow]):
+    """Sends calls, and reads their answers."""
+
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        super().__init__(connection, row_factory=tuple_row)
+
+    @property
+    def adapters(self) -> AdaptersMap:
+        """The adapters of calls, and no others."""
+        return wire.ADAPTERS
+
     async def send(self, query: bytes, parameters: Any, prepare: bool | None, deadline: float | None) -> None:
+        """Executes a statement; where no answer comes before the deadline, it closes the connection."""
         async with self._conn.lock:
             statement = self._execute_gen(query, parameters, prepare=prepare)
             try:
@@ -55,8 +67,7 @@ async def fetch(
     deadline: float | None = None,
 ) -> T:
     """Sends a call and reads its answer."""
-    async with _Cursor(connection, row_factory=tuple_row) as cursor:
-        wire.use_text_adapters(cursor)
+    async with CallCursor(connection) as cursor:
         await cursor.send(call.statement, call.parameters, prepare, deadline)
         return call.answer(await cursor.fetchall())
 
@@ -144,7 +155,7 @@ class Connections:
         return self._slots.failed(failure)
 
     async def _connect(self) -> AsyncConnection[Any]:
-        patience = time.monotonic() + (slots.RESTART if self._slots.was_up else 0)
+        patience = time.monotonic() + (min(slots.RESTART, self._timeout) if self._slots.was_up else 0)
         pause = 0.02
         while True:
             try:
@@ -167,7 +178,7 @@ class Connections:
 
     async def _answers(self, connection: AsyncConnection[Any]) -> bool:
         try:
-            async with _Cursor(connection) as cursor:
+            async with CallCursor(connection) as cursor:
                 await cursor.send(b"", None, False, time.monotonic() + min(slots.CHECK, self._timeout))
             return True
         except psycopg.Error:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import Connection, Cursor, capabilities
+from psycopg.adapt import AdaptersMap
 from psycopg.errors import ConnectionTimeout
 from psycopg.rows import TupleRow, tuple_row
 
@@ -23,7 +24,18 @@ T = TypeVar("T")
 _Lent: TypeAlias = tuple[Connection[Any], float]
 
 
-class _Cursor(Cursor[TupleRow]):
+class CallCursor(Cursor[TupleRow]):
+    """Sends calls, and reads their answers."""
+
+    def __init__(self, connection: Connection[Any]) -> None:
+        """Takes nothing from the connection that the application may have set."""
+        super().__init__(connection, row_factory=tuple_row)
+
+    @property
+    def adapters(self) -> AdaptersMap:
+        """The adapters of calls, and no others."""
+        return wire.ADAPTERS
+
     def send(self, query: bytes, parameters: Any, prepare: bool | None, deadline: float | None) -> None:
         """Executes a statement; where no answer comes before the deadline, it closes the connection."""
         with self._conn.lock:
@@ -63,9 +75,7 @@ def fetch(
     Raises:
         psycopg.Error: The server refuses, or can't be reached.
     """
-    # Not `connection.cursor()`: the application may have set its cursor and row factories.
-    with _Cursor(connection, row_factory=tuple_row) as cursor:
-        wire.use_text_adapters(cursor)
+    with CallCursor(connection) as cursor:
         cursor.send(call.statement, call.parameters, prepare, deadline)
         return call.answer(cursor.fetchall())
 
@@ -167,7 +177,7 @@ class Connections:
 
     def _connect(self) -> Connection[Any]:
         """Connects and looks at the schema: what is known of the server only after both is one attempt."""
-        patience = time.monotonic() + (slots.RESTART if self._slots.was_up else 0)
+        patience = time.monotonic() + (min(slots.RESTART, self._timeout) if self._slots.was_up else 0)
         pause = 0.02
         while True:
             try:
@@ -192,7 +202,7 @@ class Connections:
     def _answers(self, connection: Connection[Any]) -> bool:
         """Asks the server for a sign of life."""
         try:
-            with _Cursor(connection) as cursor:
+            with CallCursor(connection) as cursor:
                 cursor.send(b"", None, False, time.monotonic() + min(slots.CHECK, self._timeout))
             return True
         except psycopg.Error:

@@ -8,7 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 from uuid import UUID, uuid4
@@ -434,7 +434,7 @@ def test_a_time_limit_is_not_shared(proxy: Proxy, account: UUID, error: type[Bas
     """Who waits for the connection that it ended makes one."""
     proxy.accepts = "hang"
     with Store(proxy.conninfo, timeout=30) as store, ThreadPoolExecutor(4) as threads:
-        waiting = []
+        waiting: list[Future[Recall]] = []
 
         def wait() -> None:
             waiting.extend(threads.submit(store.recall, account, "pnpm") for _ in range(4))
