@@ -15,7 +15,8 @@ import psycopg
 
 from memstore.api import calls
 from memstore.cli import streams
-from memstore.wire import Call, use_text_adapters
+from memstore.connections.sync import CallCursor
+from memstore.wire import Call
 
 _PAGE = 10_000
 
@@ -52,8 +53,7 @@ def export(connection: psycopg.Connection[Any], actor: UUID, bound: bool = False
 def _stream(connection: psycopg.Connection[Any], call: Call[Any], bound: bool) -> Iterator[str]:
     if bound:
         call = call.of_bound_role()
-    with connection.cursor() as cursor:
-        use_text_adapters(cursor)
+    with CallCursor(connection) as cursor:
         for (line,) in cursor.stream(call.statement, call.parameters):
             yield line
 
