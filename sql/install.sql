@@ -88,6 +88,9 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/accounts/require_steward.sql
 \ir internal/accounts/write_account.sql
 \ir internal/errors/refuse.sql
+\ir internal/errors/refuse_argument.sql
+\ir internal/errors/refuse_correction.sql
+\ir internal/errors/refuse_id.sql
 \ir internal/errors/refuse_row.sql
 \ir internal/governance/derive_challenges.sql
 \ir internal/governance/derive_statuses.sql

@@ -26,7 +26,7 @@ declare
   v_functions text;
 begin
   if not exists (select from pg_roles r where r.rolname = grant_api.role) then
-    perform memstore.refuse('argument_invalid', 'role');
+    perform memstore.refuse_argument('role', 'the name of a role that exists');
   end if;
 
   -- A restore without privileges lets PUBLIC execute every function, from which only the schema's missing USAGE kept

@@ -26,7 +26,7 @@ Errors
 */
 begin
   if not exists (select from pg_roles r where r.rolname = revoke_api.role) then
-    perform memstore.refuse('argument_invalid', 'role');
+    perform memstore.refuse_argument('role', 'the name of a role that exists');
   end if;
 
   execute format('revoke all on all functions in schema memstore from %I', revoke_api.role);
