@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'febfb134d83b54e5c28d957c82a1918061cc51ff1c53ccc2551353169ad6147e',
+'7a918c32c2f6e7d122a256f7f7aae288ac0e0d946d18c5fb711bfdeb773b181f',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",
@@ -14,7 +14,8 @@ begin
   "0008-challenge-effect": "bf3705256e1a27aec2cef5ec525a0aeb16464f92aea871673b4c3e7746d3c0f3",
   "0009-kept-counts": "f03f5adb672f97b0b7f4db2e37c10ccd4289f6c0a72f824e6e7770a39a2d133a",
   "0010-claim-signs": "cb78d0c2b0ef19e937d55a86fa88988bf17de6dacb05452883ba0d9b4dfdbc34",
-  "0011-text-search-comments": "7bd93194df6efabc0b12afd08897492c4ee6c5e8bf34476319b2ad085cbd586c"
+  "0011-text-search-comments": "7bd93194df6efabc0b12afd08897492c4ee6c5e8bf34476319b2ad085cbd586c",
+  "0012-stance-in-body": "e0a34ab071709d0d9ed8dc50cc44c0186413b130000135ea42d8c379b5527571"
 }'
 );
 end

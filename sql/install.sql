@@ -71,6 +71,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0011-text-search-comments.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0012-stance-in-body') as pending \gset
+\if :pending
+\ir ../migrations/0012-stance-in-body.sql
+\endif
 -- end
 \ir yoyo.sql
 

@@ -22,7 +22,7 @@ from memstore.models import (
 )
 from memstore.wire import Function
 
-SCHEMA_VERSION: Final = 11
+SCHEMA_VERSION: Final = 12
 """The oldest schema that has all of these, by the number of its newest migration."""
 
 

@@ -36,7 +36,7 @@ _Source = Annotated[
     str | None,
     Field(
         description="Which work or document taught it, by name. {rule}",
-        json_schema_extra={"minLength": 1, "maxLength": 200},
+        json_schema_extra={"maxLength": 200},
     ),
 ]
 _Language = Annotated[

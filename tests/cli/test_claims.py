@@ -216,7 +216,7 @@ def test_refusals_of_records(run: Run, as_: As, claim: str) -> None:
     assert "needs a stance" in run(*promote, " ", "--evidence", PAGE, code=1).stderr
     assert len(complaints(run(*promote, "Not A Stance", code=1))) == 2
     assert complaints(run("--account", "steward", "claims", "--status", "new", code=1))[0].startswith(
-        "status: "
+        "`status` must be "
     )
 
 

@@ -155,8 +155,10 @@ async def test_bounds_in_schemas_are_those_of_the_database(db_url: str) -> None:
                 if "enum" in schema:
                     good, bad = schema["enum"], ["", "other"]
                 elif "maxLength" in schema:
-                    good, bad = ["x" * schema["minLength"], "x" * schema["maxLength"]], []
-                    bad = ["x" * (schema["minLength"] - 1), "x" * (schema["maxLength"] + 1)]
+                    good, bad = ["x" * schema["maxLength"]], ["x" * (schema["maxLength"] + 1)]
+                    if "minLength" in schema:
+                        good.append("x" * schema["minLength"])
+                        bad.append("x" * (schema["minLength"] - 1))
                 elif "maximum" in schema:
                     good = [schema["minimum"], schema["maximum"]]
                     bad = [schema["minimum"] - 1, schema["maximum"] + 1]
