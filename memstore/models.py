@@ -107,7 +107,7 @@ class RankedMemory:
 
     Attributes:
         memory: The memory.
-        score: What it is ranked by, 0 to 1.
+        score: What it is ranked by, 0 to 1: of both, its label and its source.
         lexical_score: The share of the query's lexemes that it covers, 0 to 1.
         semantic_score: The cosine similarity to the query's embedding; None where the two can't be compared.
         eligible: Whether recall may attach it.
@@ -276,10 +276,13 @@ class Settings:
         maximum_attached_characters: How many characters of bodies at most, likewise.
         lexical_floor: A learned memory is eligible with a lexical score above this, 0 to 1.
         semantic_floor: A learned memory is eligible with a semantic score above this, 0 to 1.
-        previous_share: The weight of a lexeme of the previous memory of the same source, 0 to 1.
-        next_share: The weight of a lexeme of the next one, 0 to 1.
+        previous_share: The weight of a lexeme of the previous memory of the same source, 0 to 1; of the one
+            before, its square.
+        next_share: The weight of a lexeme of the next one, 0 to 1; of the one after, its square.
         system_recall_enabled: Whether recall reads the system bucket.
         maximum_system_pool: How many claims are ranked for one query at most.
+        speaker_share: By how much more a memory counts, 0 to 1, whose label begins with a word of the query.
+        source_share: How much the best memory of the same source counts, 0 to 1, beside the memory itself.
     """
 
     maximum_live_memories: int
@@ -291,3 +294,5 @@ class Settings:
     next_share: float
     system_recall_enabled: bool
     maximum_system_pool: int
+    speaker_share: float
+    source_share: float

@@ -481,6 +481,8 @@ _FIELDS: Final[dict[str, Callable[[Any], object]]] = {
     "semantic_floor": float,
     "previous_share": float,
     "next_share": float,
+    "speaker_share": float,
+    "source_share": float,
     "as_of": date.fromisoformat,
     "evidence_refs": tuple,
     "superseded_by_id": UUID,

@@ -71,9 +71,13 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0011-text-search-comments.sql
 \endif
-select not exists (select from memstore._yoyo_migration where migration_id = '0012-stance-in-body') as pending \gset
+select not exists (select from memstore._yoyo_migration where migration_id = '0012-wider-ranking') as pending \gset
 \if :pending
-\ir ../migrations/0012-stance-in-body.sql
+\ir ../migrations/0012-wider-ranking.sql
+\endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0013-stance-in-body') as pending \gset
+\if :pending
+\ir ../migrations/0013-stance-in-body.sql
 \endif
 -- end
 \ir yoyo.sql
@@ -124,7 +128,9 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/recall/count_candidates.sql
 \ir internal/recall/fuse.sql
 \ir internal/recall/note_line.sql
+\ir internal/recall/query_lexemes.sql
 \ir internal/recall/sign_bits.sql
+\ir internal/recall/speaker_is_named.sql
 \ir internal/recall/words_are_indexed.sql
 \ir internal/recall/words_are_rare.sql
 \ir internal/schema/check_deployment.sql

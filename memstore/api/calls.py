@@ -22,7 +22,7 @@ from memstore.models import (
 )
 from memstore.wire import Function
 
-SCHEMA_VERSION: Final = 12
+SCHEMA_VERSION: Final = 13
 """The oldest schema that has all of these, by the number of its newest migration."""
 
 
@@ -231,6 +231,8 @@ configure: Final[Function[Settings]] = Function(
         "next_share": "double precision",
         "system_recall_enabled": "boolean",
         "maximum_system_pool": "integer",
+        "speaker_share": "double precision",
+        "source_share": "double precision",
     },
     patient=True,
 )

@@ -550,8 +550,8 @@ class Functions(ABC):
 
         Calls `memstore.rank_claims`. The one read that crosses accounts; it gives nothing unless the operator
         has turned it on (configure). Eligible are live claims whose derived status is admitted, with a
-        lexical or a semantic score above its floor; the scores are those of rank_memories (without
-        neighbours), n and df counted over the admitted live claims. Of them come as many as
+        lexical or a semantic score above its floor; the scores are those of rank_memories (fused, without
+        neighbours, label and source), n and df counted over the admitted live claims. Of them come as many as
         maximum_system_pool, none of an account beyond a quarter of that, rounded up: accounts take turns in
         the order of their best claim.
 
@@ -594,11 +594,22 @@ class Functions(ABC):
         ln(1 + (n - df + 0.5) / (df + 0.5)), where n counts the candidates of the memory's language and df
         those of them that have the word; the score is the weight of the words that the memory has over the
         weight of all. Of the turn count its first 512 characters, and the first 64 different words in them. A
-        word that only the memory before (after) in the same source_ref has counts by previous_share
-        (next_share). The semantic score is the cosine similarity of the embeddings, where both are of one
-        model; a negative one counts 0. With an embedding of the turn the score is 0.6 of the lexical and 0.4
-        of the semantic one, else it is the lexical one. A user memory is always eligible, a learned one with
-        either above its floor.
+        word that a memory does not have itself counts by previous_share where the memory before it in the
+        same source_ref has it, by next_share where the one after it has, by the squares of these where the
+        second before or after has, and of several by the largest. The semantic score is the cosine similarity
+        of the embeddings, where both are of one model; a negative one counts 0. A user memory is always
+        eligible, a learned one with either above its floor.
+
+        The fused score f is 0.6 of the lexical and 0.4 of the semantic one where the turn has an embedding,
+        else the lexical one. Of a memory that the turn names, b = f * (1 + speaker_share), of another b = f;
+        and
+
+        score = (b + source_share * the largest b of its source_ref) / ((1 + speaker_share) * (1 +
+        source_share))
+
+        A memory without source_ref is its own source. The turn names a memory whose body begins with a label,
+        as in "Anna Lee: I moved": at most three words and a colon, within 42 characters, the first word one
+        of the turn, as it is written, and no stop word of the memory's language.
 
         Args:
             actor: the account.
@@ -885,6 +896,8 @@ class Functions(ABC):
         next_share: float | None = None,
         system_recall_enabled: bool | None = None,
         maximum_system_pool: int | None = None,
+        speaker_share: float | None = None,
+        source_share: float | None = None,
     ) -> Settings:
         """Changes the store's settings and returns them.
 
@@ -896,11 +909,13 @@ class Functions(ABC):
             maximum_attached_characters: characters of bodies that one recall attaches, 0 or more.
             lexical_floor: 0 to 1: the lexical score above which a learned memory is eligible.
             semantic_floor: 0 to 1: the semantic score above which it is.
-            previous_share: 0 to 1: how much a lexeme counts that only the previous memory of the same
-                source_ref has.
-            next_share: 0 to 1: likewise, of the next memory.
+            previous_share: 0 to 1: how much a lexeme counts that the previous memory of the same source_ref
+                has; its square, where the one before has it.
+            next_share: 0 to 1: likewise, of the next memory and the one after.
             system_recall_enabled: whether recall reads the system bucket.
             maximum_system_pool: claims that rank_claims returns at most, 0 or more.
+            speaker_share: 0 to 1: by how much more a memory counts whose label the turn names.
+            source_share: 0 to 1: how much the best memory of the same source_ref counts.
 
         Returns:
             The settings.
@@ -921,6 +936,8 @@ class Functions(ABC):
                 next_share=next_share,
                 system_recall_enabled=system_recall_enabled,
                 maximum_system_pool=maximum_system_pool,
+                speaker_share=speaker_share,
+                source_share=source_share,
             )
         )
 

@@ -1,5 +1,6 @@
 -- For accounts of many thousand live memories: with these indexes a lexical recall reads the memories that have a word
--- of the query, instead of all of the account's. They make every insert slower, so they are the operator's choice.
+-- of the query, and the others of their sources, instead of all of the account's. They make every insert slower, so they
+-- are the operator's choice.
 --
 --   psql -d agents -f sql/options/large_accounts.sql
 --

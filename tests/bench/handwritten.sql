@@ -6,7 +6,15 @@ with recursive settings as materialized (
   from memstore.settings s
 ),
 candidates as materialized (
-  select m.id, m.language, m.bucket, m.source_ref, m.inserted_at, char_length(m.body) as characters, m.search_vector
+  select
+    m.id,
+    m.language,
+    m.bucket,
+    m.source_ref,
+    m.inserted_at,
+    char_length(m.body) as characters,
+    case when strpos(left(m.body, 42), ':') > 1 then split_part(m.body, ':', 1) end as label,
+    m.search_vector
   from memstore.memories m
   where m.user_id = :actor
   and m.superseded_at is null
@@ -59,8 +67,10 @@ own as materialized (
 beside as (
   select
     c.id,
-    coalesce(lag(o.bits) over source, 0) as previous,
-    coalesce(lead(o.bits) over source, 0) as next
+    coalesce(lag(o.bits, 1) over source, 0) as previous,
+    coalesce(lag(o.bits, 2) over source, 0) as previous_2,
+    coalesce(lead(o.bits, 1) over source, 0) as next,
+    coalesce(lead(o.bits, 2) over source, 0) as next_2
   from candidates c
   left join own o on o.id = c.id
   where (c.source_ref, c.language) in (
@@ -69,28 +79,51 @@ beside as (
   )
   window source as (partition by c.source_ref, c.language order by c.inserted_at, c.id)
 ),
+-- The speakers that the turn names.
+speakers as materialized (
+  select l.language, l.label
+  from (
+    select distinct c.language, c.label, split_part(c.label, ' ', 1) as speaker
+    from own o
+    join candidates c on c.id = o.id
+    where cardinality(string_to_array(rtrim(c.label), ' ')) <= 3
+    -- So that each is read once, and not for each pair of rows.
+    offset 0
+  ) l
+  cross join lateral memstore.lexemes('simple', l.speaker) x (lexemes)
+  where x.lexemes <> '{}'
+  and x.lexemes <@ (memstore.lexemes('simple', left(:turn, 512)))[:64]
+  and memstore.lexemes(l.language, l.speaker) <> '{}'
+),
 words as (
   select
     c.id,
     c.language,
     c.bucket,
+    c.source_ref,
     c.inserted_at,
     c.characters,
+    s.label is not null as named,
     coalesce(o.bits, 0) as own,
     coalesce(b.previous, 0) as previous,
-    coalesce(b.next, 0) as next
+    coalesce(b.previous_2, 0) as previous_2,
+    coalesce(b.next, 0) as next,
+    coalesce(b.next_2, 0) as next_2
   from candidates c
   left join own o on o.id = c.id
   left join beside b on b.id = c.id
+  left join speakers s on s.language = c.language and s.label = c.label
 ),
-scored as materialized (
+lexical as materialized (
   select
     w.id,
     w.bucket,
+    w.source_ref,
     w.inserted_at,
     w.characters,
+    w.named,
     case
-      when w.own | w.previous | w.next = 0 then 0
+      when w.own | w.previous | w.previous_2 | w.next | w.next_2 = 0 then 0
       else (
         select
           round(
@@ -99,7 +132,9 @@ scored as materialized (
                 when w.own & s.bit <> 0 then 1
                 else greatest(
                   case when w.previous & s.bit <> 0 then o.previous_share end,
-                  case when w.next & s.bit <> 0 then o.next_share end
+                  case when w.previous_2 & s.bit <> 0 then o.previous_share ^ 2 end,
+                  case when w.next & s.bit <> 0 then o.next_share end,
+                  case when w.next_2 & s.bit <> 0 then o.next_share ^ 2 end
                 )
               end
             )::numeric,
@@ -112,12 +147,30 @@ scored as materialized (
   from words w
   cross join settings o
 ),
-eligible as materialized (
-  select s.id, s.inserted_at, s.characters, s.score
-  from scored s
+weighed as materialized (
+  select l.*, l.score * case when l.named then 1 + o.speaker_share else 1 end as own
+  from lexical l
   cross join settings o
-  where s.bucket = 'user'
-  or s.score > o.lexical_floor
+),
+eligible as materialized (
+  select
+    w.id,
+    w.inserted_at,
+    w.characters,
+    round(
+      (
+        (w.own + o.source_share * case when w.source_ref is null then w.own else w.best end)
+        / ((1 + o.speaker_share) * (1 + o.source_share))
+      )::numeric,
+      6
+    )::double precision as score
+  from (
+    select w.*, max(w.own) over (partition by w.source_ref) as best
+    from weighed w
+  ) w
+  cross join settings o
+  where w.bucket = 'user'
+  or w.score > o.lexical_floor
 ),
 best as materialized (
   select e.id, e.characters, row_number() over (order by e.score desc, e.inserted_at desc, e.id) as rank

@@ -81,7 +81,7 @@ def test_a_connection_of_any_make(
         (ranked,) = store.rank_memories(account, "pnpm")
         assert ranked.memory == memory
         assert (ranked.score, ranked.lexical_score, ranked.semantic_score, ranked.eligible) == (
-            1,
+            0.714286,
             1,
             None,
             True,

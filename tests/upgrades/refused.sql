@@ -46,6 +46,12 @@ update memstore.settings set previous_share = 2;
 -- settings_next_share_shape
 update memstore.settings set next_share = 2;
 
+-- settings_speaker_share_shape
+update memstore.settings set speaker_share = 2;
+
+-- settings_source_share_shape
+update memstore.settings set source_share = null;
+
 -- settings_system_recall_enabled_shape
 update memstore.settings set system_recall_enabled = null;
 

@@ -96,14 +96,17 @@ def fill(conninfo: str) -> None:
 
 
 def content(conninfo: str) -> dict[str, list[Any]]:
-    """All rows of all tables, generated columns included, without when the code was loaded."""
+    """All rows of all tables, generated columns included, without when the code was loaded.
+
+    Of settings that are as by default, that they are.
+    """
     with psycopg.connect(conninfo) as connection:
         tables = names(
             connection,
             "select relname::text from pg_class"
             " where relnamespace = to_regnamespace('memstore') and relkind = 'r'",
         )
-        return {
+        found = {
             table: [
                 row[0]
                 for row in connection.execute(
@@ -112,6 +115,17 @@ def content(conninfo: str) -> dict[str, list[Any]]:
             ]
             for table in tables - YOYO_TABLES - {"deployment"}
         }
+        defaults = dict(
+            connection.execute(
+                "select a.attname, pg_get_expr(d.adbin, d.adrelid)::jsonb"
+                " from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum"
+                " where d.adrelid = to_regclass('memstore.settings')"
+            ).fetchall()
+        )
+        # A setting that nobody chose may follow its default to another.
+        for settings in found.get("settings", ()):
+            settings |= {name: "default" for name, value in defaults.items() if settings[name] == value}
+        return found
 
 
 def without_what_came_later(

@@ -7,7 +7,9 @@ create or replace function memstore.configure(
   previous_share double precision default null,
   next_share double precision default null,
   system_recall_enabled boolean default null,
-  maximum_system_pool integer default null
+  maximum_system_pool integer default null,
+  speaker_share double precision default null,
+  source_share double precision default null
 )
 returns memstore.settings
 language plpgsql
@@ -32,11 +34,13 @@ Arguments
   maximum_attached_characters  integer           characters of bodies that one recall attaches, 0 or more
   lexical_floor                double precision  0 to 1: the lexical score above which a learned memory is eligible
   semantic_floor               double precision  0 to 1: the semantic score above which it is
-  previous_share               double precision  0 to 1: how much a lexeme counts that only the previous memory of the
-                                                 same source_ref has
-  next_share                   double precision  0 to 1: likewise, of the next memory
+  previous_share               double precision  0 to 1: how much a lexeme counts that the previous memory of the same
+                                                 source_ref has; its square, where the one before has it
+  next_share                   double precision  0 to 1: likewise, of the next memory and the one after
   system_recall_enabled        boolean           whether recall reads the system bucket
   maximum_system_pool          integer           claims that rank_claims returns at most, 0 or more
+  speaker_share                double precision  0 to 1: by how much more a memory counts whose label the turn names
+  source_share                 double precision  0 to 1: how much the best memory of the same source_ref counts
 Returns
   the settings
 Errors
@@ -57,6 +61,8 @@ begin
   v_settings.semantic_floor := coalesce(configure.semantic_floor, v_settings.semantic_floor);
   v_settings.previous_share := coalesce(configure.previous_share, v_settings.previous_share);
   v_settings.next_share := coalesce(configure.next_share, v_settings.next_share);
+  v_settings.speaker_share := coalesce(configure.speaker_share, v_settings.speaker_share);
+  v_settings.source_share := coalesce(configure.source_share, v_settings.source_share);
   v_settings.system_recall_enabled := coalesce(configure.system_recall_enabled, v_settings.system_recall_enabled);
   v_settings.maximum_system_pool := coalesce(configure.maximum_system_pool, v_settings.maximum_system_pool);
   if not memstore.settings_obey(v_settings) then
@@ -72,6 +78,8 @@ begin
     semantic_floor = v_settings.semantic_floor,
     previous_share = v_settings.previous_share,
     next_share = v_settings.next_share,
+    speaker_share = v_settings.speaker_share,
+    source_share = v_settings.source_share,
     system_recall_enabled = v_settings.system_recall_enabled,
     maximum_system_pool = v_settings.maximum_system_pool;
   return v_settings;

@@ -30,8 +30,8 @@ Result:
 
 The one read that crosses accounts; it gives nothing unless the operator has turned it on (configure). Eligible are
 live claims whose derived status is admitted, with a lexical or a semantic score above its floor; the scores are those
-of rank_memories (without neighbours), n and df counted over the admitted live claims. Of them come as many as
-maximum_system_pool, none of an account beyond a quarter of that, rounded up: accounts take turns in the order of their
+of rank_memories (fused, without neighbours, label and source), n and df counted over the admitted live claims. Of them
+come as many as maximum_system_pool, none of an account beyond a quarter of that, rounded up: accounts take turns in the order of their
 best claim.
 
 By its words a turn considers at most 20 times as many claims as the pool has places, however many there are: those of
@@ -71,7 +71,7 @@ begin
 
   return query
   with turns as materialized (
-    select l.language, l.claims as n, (memstore.lexemes(l.language, left(rank_claims.query, 512)))[:64] as lexemes
+    select l.language, l.claims as n, memstore.query_lexemes(l.language, rank_claims.query) as lexemes
     from memstore.claim_languages l
   ),
   words as materialized (

@@ -26,16 +26,26 @@ Example:
   select (memory).body, score, eligible
   from memstore.rank_memories(memstore.find_user('account-1'), 'npm or pnpm?');
 Result:
-  I use pnpm, not npm.|1|t
+  I use pnpm, not npm.|0.714286|t
 
 The candidates are the account's live memories of the buckets user and learned. The lexical score is the share of
 the turn that a memory covers: each word of the turn weighs ln(1 + (n - df + 0.5) / (df + 0.5)), where n counts the
 candidates of the memory's language and df those of them that have the word; the score is the weight of the words
 that the memory has over the weight of all. Of the turn count its first 512 characters, and the first 64
-different words in them. A word that only the memory before (after) in the same source_ref has counts by
-previous_share (next_share). The semantic score is the cosine similarity of the embeddings, where both are of one
-model; a negative one counts 0. With an embedding of the turn the score is 0.6 of the lexical and 0.4 of the semantic
-one, else it is the lexical one. A user memory is always eligible, a learned one with either above its floor.
+different words in them. A word that a memory does not have itself counts by previous_share where the memory before
+it in the same source_ref has it, by next_share where the one after it has, by the squares of these where the second
+before or after has, and of several by the largest. The semantic score is the cosine similarity of the embeddings,
+where both are of one model; a negative one counts 0. A user memory is always eligible, a learned one with either above
+its floor.
+
+The fused score f is 0.6 of the lexical and 0.4 of the semantic one where the turn has an embedding, else the lexical
+one. Of a memory that the turn names, b = f * (1 + speaker_share), of another b = f; and
+
+  score = (b + source_share * the largest b of its source_ref) / ((1 + speaker_share) * (1 + source_share))
+
+A memory without source_ref is its own source. The turn names a memory whose body begins with a label, as in
+"Anna Lee: I moved": at most three words and a colon, within 42 characters, the first word one of the turn, as it is
+written, and no stop word of the memory's language.
 
 Arguments
   actor            uuid    the account

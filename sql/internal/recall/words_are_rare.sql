@@ -1,5 +1,5 @@
 -- Whether the operator's indexes, where they are (words_are_indexed), are the faster way for this query: at most one in
--- twenty of the account's memories has a word of it. Beyond that, reading each memory is.
+-- fifteen of the account's memories has a word of it. Beyond that, reading each memory is.
 --   languages, counts: of count_candidates()
 create or replace function memstore.words_are_rare(actor uuid, query text, languages text[], counts bigint[])
 returns boolean
@@ -8,12 +8,12 @@ stable
 security invoker
 as $$
 declare
-  v_most bigint := (select sum(c.n) from unnest(counts) c (n))::bigint / 20;
+  v_most bigint := (select sum(c.n) from unnest(counts) c (n))::bigint / 15;
 begin
   return v_most >= (
     select count(*)
     from (
-      select memstore.any_lexeme((memstore.lexemes(l.language, left(query, 512)))[:64]) as any_word
+      select memstore.any_lexeme(memstore.query_lexemes(l.language, query)) as any_word
       from unnest(languages) l (language)
       offset 0
     ) t

@@ -5,8 +5,8 @@
 --   score_indexed_memories(actor, query, languages, counts): reads those that have a word of the query from the
 --     operator's indexes (options/large_accounts.sql);
 --   similarities(ids, embedding, embedding_model): the similarity of each of these that has an embedding of the model.
--- The first two return what rank_memories says, of the memories that can have a score above 0; or of everything, and then
--- the memories too, so that nothing looks them up again:
+-- The first two return what rank_memories says, of the memories with a score above 0; or of everything, and then the
+-- memories too, so that nothing looks them up again:
 --   embedding, embedding_model: usable ones (embedding_is_usable), or NULL
 --   languages, counts: of count_candidates()
 -- Embeddings are compared through pgvector where it is installed, in whichever schema, else in plain SQL. An extension
@@ -20,15 +20,16 @@ set search_path = pg_catalog, pg_temp
 as $compile$
 declare
   -- Which words of the query a row has is a mask of at most 64 bits, and all that a row needs of its neighbours is
-  -- their masks. So no row is joined with a row, and the cost is linear whatever the statistics make of the plan.
+  -- their masks, and of its source the best score. So no row is joined with a row, and the cost is linear whatever the
+  -- statistics make of the plan.
   --   %1$s: the rows, each with its turn: the place of its language in languages
   --   %2$s: the similarity of r.embedding
-  --   %3$s: masks, and the other rows of the same sources where masks has not all of them
+  --   %3$s: masks, and the other rows of its sources where it has not all of them
   c_ranking constant text := $$
     with turns as materialized (
       select t.turn, t.n, t.lexemes, memstore.any_lexeme(t.lexemes) as any_word
       from (
-        select t.turn, t.n, (memstore.lexemes(t.language, left(query, 512)))[:64] as lexemes
+        select t.turn, t.n, memstore.query_lexemes(t.language, query) as lexemes
         from unnest(languages, counts) with ordinality t (language, n, turn)
         -- OFFSET, here and below: what is costly is computed once, and not wherever it is read.
         offset 0
@@ -49,6 +50,14 @@ declare
         m.inserted_at,
         m.mask,
         m.similarity,
+        -- The first word of a label. Where the query has it, the row has a word of the query.
+        case
+          when m.mask <> 0
+            and v_speaker_share > 0
+            and strpos(left(m.body, 42), ':') > 1
+            and rtrim(split_part(m.body, ':', 1)) not like '%% %% %% %%'
+          then split_part(split_part(m.body, ':', 1), ' ', 1)
+        end as speaker,
         m.memory
       from (
         select
@@ -57,6 +66,7 @@ declare
           r.turn,
           r.source_ref,
           r.inserted_at,
+          r.body,
           case
             when r.search_vector @@ ((select array_agg(t.any_word order by t.turn) from turns t))[r.turn]
             then (select bit_or(w.bit) from words w where r.search_vector @@ w.term and w.turn = r.turn)
@@ -98,28 +108,60 @@ declare
         ) w
       ) w
     ),
-    -- A filter: it lets the sources through that have a word, and few others. Only they need to be sorted.
+    speakers as materialized (
+      select s.turn, s.speaker
+      from (
+        select distinct m.turn, m.speaker
+        from masks m
+        where m.speaker is not null
+        offset 0
+      ) s
+      -- There can be as many as memories. Of an ASCII word the lexemes are parts, and few have one of the query's.
+      where (octet_length(s.speaker) > char_length(s.speaker) or lower(s.speaker collate "C") like any (v_patterns))
+      and memstore.speaker_is_named(s.speaker, languages[s.turn], v_words)
+    ),
+    -- A filter: it lets the sources through that have a score, and few others. Only they need to be sorted.
     sources as materialized (
       select bit_or(m.source_key) as keys
       from masks m
       where m.mask <> 0
+      or m.similarity > 0 and v_source_share > 0
     ),
+    -- The masks of a source as one array a source: PostgreSQL computes it once for all of its rows.
     neighbours as (
       select
         m.id,
         m.bucket,
         m.turn,
+        m.source_ref,
         m.inserted_at,
         m.mask,
-        lag(m.mask, 1, 0::bigint) over source as previous,
-        lead(m.mask, 1, 0::bigint) over source as next,
+        coalesce(m.masks[m.place - 1], 0) as previous,
+        coalesce(m.masks[m.place - 2], 0) as previous_2,
+        coalesce(m.masks[m.place + 1], 0) as next,
+        coalesce(m.masks[m.place + 2], 0) as next_2,
         m.similarity,
+        m.speaker,
         m.memory
-      from %3$s m
-      where m.source_key & (select s.keys from sources s) <> 0
-      window source as (partition by m.source_ref collate "C", m.turn order by m.inserted_at, m.id)
+      from (
+        select
+          m.id,
+          m.bucket,
+          m.turn,
+          m.source_ref collate "C" as source_ref,
+          m.inserted_at,
+          m.mask,
+          row_number() over source as place,
+          array_agg(m.mask) over (source rows between unbounded preceding and unbounded following) as masks,
+          m.similarity,
+          m.speaker,
+          m.memory
+        from %3$s m
+        where m.source_key & (select s.keys from sources s) <> 0
+        window source as (partition by m.source_ref collate "C", m.turn order by m.inserted_at, m.id)
+      ) m
       union all
-      select m.id, m.bucket, m.turn, m.inserted_at, m.mask, 0, 0, m.similarity, m.memory
+      select m.id, m.bucket, m.turn, null, m.inserted_at, m.mask, 0, 0, 0, 0, m.similarity, m.speaker, m.memory
       from masks m
       where (m.source_key & (select s.keys from sources s) <> 0) is not true
     ),
@@ -127,54 +169,78 @@ declare
       select
         n.id,
         n.bucket,
+        n.source_ref,
         n.inserted_at,
         n.similarity,
+        n.speaker is not null and (n.turn, n.speaker) in (select s.turn, s.speaker from speakers s) as named,
         n.memory,
         case
-          when n.mask | n.previous | n.next = 0 then 0
+          when n.mask | n.previous | n.previous_2 | n.next | n.next_2 = 0 then 0
           else (
             select sum(
               w.weight * case
                 when n.mask & w.bit <> 0 then 1
                 else greatest(
-                  case when n.previous & w.bit <> 0 then v_settings.previous_share else 0 end,
-                  case when n.next & w.bit <> 0 then v_settings.next_share else 0 end
+                  case when n.previous & w.bit <> 0 then v_previous_share else 0 end,
+                  case when n.previous_2 & w.bit <> 0 then v_previous_share * v_previous_share else 0 end,
+                  case when n.next & w.bit <> 0 then v_next_share else 0 end,
+                  case when n.next_2 & w.bit <> 0 then v_next_share * v_next_share else 0 end
                 )
               end
             )
             from weights w
             where w.turn = n.turn
+            and w.bit & (n.mask | n.previous | n.previous_2 | n.next | n.next_2) <> 0
           )
         end as lexical
       from neighbours n
       offset 0
-    )
-    select
-      s.id,
-      s.bucket,
-      s.inserted_at,
-      s.score,
-      s.lexical_score,
-      s.semantic_score,
-      s.bucket = 'user'
-        or s.lexical_score > v_settings.lexical_floor
-        or coalesce(s.semantic_score > v_settings.semantic_floor, false),
-      s.memory
-    from (
+    ),
+    fused as (
       select
         s.id,
         s.bucket,
+        s.source_ref,
         s.inserted_at,
-        memstore.fuse(s.lexical, greatest(s.similarity, 0), v_hybrid) as score,
+        memstore.fuse(s.lexical, greatest(s.similarity, 0), v_hybrid)
+          * case when s.named then 1 + v_speaker_share else 1 end as score,
         round(1e6 * s.lexical) / 1e6 as lexical_score,
         round(1e6 * case when s.similarity < 0 then 0 else s.similarity end) / 1e6 as semantic_score,
         s.memory
       from scores s
-      where s.lexical > 0
-      or s.similarity is not null
-      or v_everything
       offset 0
-    ) s;
+    )
+    select
+      f.id,
+      f.bucket,
+      f.inserted_at,
+      f.score,
+      f.lexical_score,
+      f.semantic_score,
+      f.bucket = 'user'
+        or f.lexical_score > v_settings.lexical_floor
+        or coalesce(f.semantic_score > v_settings.semantic_floor, false),
+      f.memory
+    from (
+      select
+        f.id,
+        f.bucket,
+        f.inserted_at,
+        round(
+          1e6 * (f.score + v_source_share * case when f.source_ref is null then f.score else max(f.score) over source end)
+            / ((1 + v_speaker_share) * (1 + v_source_share))
+        ) / 1e6 as score,
+        f.lexical_score,
+        f.semantic_score,
+        f.memory
+      from fused f
+      window source as (partition by f.source_ref)
+      offset 0
+    ) f
+    where f.score > 0
+    or f.lexical_score > 0
+    or f.semantic_score is not null
+    or v_everything;
 $$;
   c_memories constant text := $$
           select
@@ -182,6 +248,7 @@ $$;
             m.bucket,
             m.source_ref,
             m.inserted_at,
+            m.body,
             m.search_vector,
             m.embedding,
             m.embedding_model,
@@ -198,7 +265,7 @@ $$;
           select m.*, null::memstore.memory as memory, t.turn
           from turns t
           cross join lateral (
-            select m.id, m.bucket, m.language, m.source_ref, m.inserted_at, m.search_vector
+            select m.id, m.bucket, m.language, m.source_ref, m.inserted_at, m.body, m.search_vector
             from memstore.memories m
             where case when m.superseded_at is null and m.bucket in ('user', 'learned') then array[m.user_id] end @> array[actor]
             and m.search_vector @@ t.any_word
@@ -216,23 +283,23 @@ $$;
           m.inserted_at,
           bit_or(m.mask) as mask,
           null::double precision as similarity,
+          max(m.speaker) as speaker,
           null::memstore.memory as memory
         from (
-          select m.id, m.bucket, m.turn, m.source_ref, m.source_key, m.inserted_at, m.mask
+          select m.id, m.bucket, m.turn, m.source_ref, m.source_key, m.inserted_at, m.mask, m.speaker
           from masks m
           union all
-          select m.id, m.bucket, s.turn, s.source_ref, s.source_key, m.inserted_at, 0
+          select m.id, m.bucket, array_position(languages, m.language), s.source_ref, s.source_key, m.inserted_at, 0, null
           from (
-            select distinct m.turn, m.source_ref, m.source_key
+            select distinct m.source_ref, m.source_key
             from masks m
             where m.source_ref is not null
           ) s
           cross join lateral (
-            select m.id, m.bucket, m.inserted_at
+            select m.id, m.bucket, m.language, m.inserted_at
             from memstore.memories m
             where case when m.superseded_at is null and m.bucket in ('user', 'learned') then array[m.user_id] end = array[actor]
             and m.source_ref = s.source_ref
-            and m.language = languages[s.turn]
             offset 0
           ) m
         ) m
@@ -275,6 +342,26 @@ stable%s
 security invoker
 as %L
 $$;
+  -- Variables of their own: a field of a row takes longer to read, and these are read for each word of each row.
+  c_settings constant text := $$
+  v_previous_share double precision;
+  v_next_share double precision;
+  v_speaker_share double precision;
+  v_source_share double precision;
+  v_words text[];
+  v_patterns text[];$$;
+  c_read_settings constant text := $$
+  select s.*
+  into v_settings
+  from memstore.settings s;
+  v_previous_share := v_settings.previous_share;
+  v_next_share := v_settings.next_share;
+  v_speaker_share := v_settings.speaker_share;
+  v_source_share := v_settings.source_share;
+  if v_speaker_share > 0 then
+    v_words := memstore.query_lexemes('simple', query);
+    v_patterns := string_to_array('%' || array_to_string(v_words, '%,%') || '%', ',');
+  end if;$$;
   c_through_pgvector constant text := $$
   if v_embedding is not null and to_regtype(%L) is not null then
     return query%s    return;
@@ -318,7 +405,7 @@ begin
     format(
       $$
 declare
-  v_settings memstore.settings;
+  v_settings memstore.settings;%s
   v_everything boolean := everything;
   v_hybrid boolean := embedding is not null;
   v_embedding real[] := embedding;
@@ -327,13 +414,13 @@ declare
   v_numbers double precision[];
   v_square double precision;
 begin
-  select s.*
-  into v_settings
-  from memstore.settings s;%s
+%s%s
   v_numbers := v_embedding;
   v_square := (select sum(e.x * e.x) from unnest(v_numbers) e (x));
   return query%send
 $$,
+      c_settings,
+      c_read_settings,
       case
         when v_vector is not null
         then format(c_through_pgvector, v_vector, format(c_ranking, c_memories, v_pgvector, 'masks'))
@@ -349,15 +436,14 @@ $$,
     format(
       $$
 declare
-  v_settings memstore.settings;
+  v_settings memstore.settings;%s
   v_everything constant boolean := false;
   v_hybrid constant boolean := false;
-begin
-  select s.*
-  into v_settings
-  from memstore.settings s;
+begin%s
   return query%send
 $$,
+      c_settings,
+      c_read_settings,
       format(c_ranking, c_indexed_memories, 'null::double precision', c_indexed_sources)
     )
   );

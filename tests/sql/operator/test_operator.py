@@ -34,6 +34,10 @@ DEFAULTS = {
     "maximum_attached_characters": 2000,
     "lexical_floor": 0,
     "semantic_floor": 0.3,
+    "previous_share": 0.6,
+    "next_share": 0.4,
+    "speaker_share": 0.4,
+    "source_share": 0.3,
     "system_recall_enabled": False,
     "maximum_system_pool": 40,
 }
@@ -66,6 +70,10 @@ def test_the_settings_at_first(db: psycopg.Connection) -> None:
         ("lexical_floor", 1),
         ("semantic_floor", 0),
         ("semantic_floor", 1),
+        ("speaker_share", 0),
+        ("speaker_share", 1),
+        ("source_share", 0),
+        ("source_share", 1),
         ("system_recall_enabled", True),
     ],
 )
@@ -79,6 +87,7 @@ def test_one_changes_and_the_others_stay(name: str, content: object, db: psycopg
     [
         *((name, -1) for name in DEFAULTS if name.startswith("maximum")),
         *((f"{name}_floor", bad) for name in ("lexical", "semantic") for bad in (-0.1, 1.1)),
+        *((f"{name}_share", bad) for name in ("speaker", "source") for bad in (-0.1, 1.1, float("nan"))),
         *((f"{name}_floor", float(bad)) for name in ("lexical", "semantic") for bad in ("nan", "inf")),
     ],
 )

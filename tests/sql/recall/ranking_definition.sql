@@ -36,8 +36,25 @@ begin
 end
 $$;
 
+-- Whether a query of these words names the memory: by the first word of a label.
+create function definition.is_named(body text, language text, words text[])
+returns boolean
+language sql
+stable
+as $$
+  select coalesce(
+    cardinality(string_to_array(rtrim(l.label), ' ')) <= 3
+      and w.lexemes <> '{}'
+      and is_named.words @> w.lexemes
+      and memstore.lexemes(is_named.language, split_part(l.label, ' ', 1)) <> '{}',
+    false
+  )
+  from (select substring(is_named.body from '^([^:]{1,41}):')) l (label)
+  cross join lateral (select memstore.lexemes('simple', split_part(l.label, ' ', 1))) w (lexemes)
+$$;
+
 create function definition.match_memories(actor uuid, query text)
-returns table (id uuid, bucket text, inserted_at timestamptz, score double precision)
+returns table (id uuid, score double precision)
 language plpgsql
 stable
 as $$
@@ -51,7 +68,7 @@ begin
 
   return query
   with candidates as materialized (
-    select m.id, m.bucket, m.language, m.source_ref, m.inserted_at, m.search_vector
+    select m.id, m.language, m.source_ref, m.inserted_at, m.search_vector
     from memstore.memories m
     where m.user_id = match_memories.actor
     and m.superseded_at is null
@@ -91,10 +108,13 @@ begin
     ) w
   ),
   places as materialized (
-    select c.id, lag(c.id) over source as previous_id, lead(c.id) over source as next_id
+    select
+      c.id,
+      c.source_ref,
+      c.language,
+      row_number() over (partition by c.source_ref, c.language order by c.inserted_at, c.id) as place
     from candidates c
     where c.source_ref is not null
-    window source as (partition by c.source_ref, c.language order by c.inserted_at, c.id)
   ),
   scores as materialized (
     select c.id, sum(w.weight * c.share) as score
@@ -104,18 +124,19 @@ begin
         select h.id, h.number, 1::double precision as share
         from hits h
         union all
-        select n.id, h.number, n.share
+        select n.id, h.number, k.share ^ abs(k.distance)
         from hits h
         join places p on p.id = h.id
-        cross join lateral (values (p.next_id, v_previous_share), (p.previous_id, v_next_share)) n (id, share)
-        where n.id is not null
+        cross join (values (1, v_previous_share), (2, v_previous_share), (-1, v_next_share), (-2, v_next_share))
+          k (distance, share)
+        join places n on n.source_ref = p.source_ref and n.language = p.language and n.place = p.place + k.distance
       ) n
       group by n.id, n.number
     ) c
     join weights w on w.number = c.number
     group by c.id
   )
-  select c.id, c.bucket, c.inserted_at, coalesce(s.score, 0)
+  select c.id, coalesce(s.score, 0)
   from candidates c
   left join scores s on s.id = c.id;
 end
@@ -135,6 +156,7 @@ as $$
 declare
   v_hybrid boolean := memstore.embedding_is_usable(embedding, embedding_model);
   v_model text := memstore.trim_text(embedding_model);
+  v_words text[] := (memstore.lexemes('simple', left(query, 512)))[:64];
   v_settings memstore.settings;
 begin
   if coalesce(memstore.trim_text(query), '') = '' then
@@ -148,30 +170,44 @@ begin
   with lexical as materialized (
     select l.*
     from definition.match_memories(actor, query) l
-  )
-  select
-    memstore.to_memory(m),
-    r.score,
-    r.lexical_score,
-    r.semantic_score,
-    r.bucket = 'user'
-      or r.lexical_score > v_settings.lexical_floor
-      or coalesce(r.semantic_score > v_settings.semantic_floor, false)
-  from (
+  ),
+  fused as (
     select
-      l.id,
-      l.bucket,
-      l.inserted_at,
-      memstore.fuse(l.score, greatest(s.similarity, 0), v_hybrid) as score,
+      m as memory,
+      memstore.fuse(l.score, greatest(s.similarity, 0), v_hybrid)
+        * (1 + case when definition.is_named(m.body, m.language, v_words) then v_settings.speaker_share else 0 end) as score,
       round(1e6 * l.score) / 1e6 as lexical_score,
       round(1e6 * case when s.similarity < 0 then 0 else s.similarity end) / 1e6 as semantic_score
     from lexical l
+    join memstore.memories m on m.id = l.id
     left join definition.similarities(
-      case when v_hybrid then array(select l.id from lexical l) end, embedding, v_model
+      case when v_hybrid then array(select l.id from lexical l) end, rank_memories.embedding, v_model
     ) s on s.id = l.id
-  ) r
-  join memstore.memories m on m.id = r.id
-  order by r.score desc, r.inserted_at desc, r.id;
+  )
+  select
+    memstore.to_memory(f.memory),
+    r.score,
+    f.lexical_score,
+    f.semantic_score,
+    (f.memory).bucket = 'user'
+      or f.lexical_score > v_settings.lexical_floor
+      or coalesce(f.semantic_score > v_settings.semantic_floor, false)
+  from (
+    select
+      f.*,
+      -- A memory without a source is one of its own.
+      max(f.score) over (
+        partition by (f.memory).source_ref, case when (f.memory).source_ref is null then (f.memory).id end
+      ) as best
+    from fused f
+  ) f
+  cross join lateral (
+    select round(
+      1e6 * (f.score + v_settings.source_share * f.best)
+        / ((1 + v_settings.speaker_share) * (1 + v_settings.source_share))
+    ) / 1e6
+  ) r (score)
+  order by r.score desc, (f.memory).inserted_at desc, (f.memory).id;
 end
 $$;
 

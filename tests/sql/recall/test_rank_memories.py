@@ -18,7 +18,19 @@ from psycopg.conninfo import make_conninfo
 
 from memstore import schema
 from tests.sql.cases import SPACES
-from tests.sql.ranking import LANGUAGES, START, WORDS, Memory, Shares, exact_scores, lexemes
+from tests.sql.ranking import (
+    LABELS,
+    LANGUAGES,
+    START,
+    WORDS,
+    Memory,
+    Shares,
+    configure,
+    exact_scores,
+    is_named,
+    lexemes,
+    ranking_scores,
+)
 from tests.sql.support import SYSTEM, account_of, call, insert, raw_insert, refused, rows, supersede, value
 
 LATER = datetime(2100, 1, 1, tzinfo=UTC)
@@ -50,6 +62,8 @@ CAPITALS = [("STRAẞE", "strasse"), ("ЁЖ", "еж"), ("ⰃⰎ", "ⰳⰾ"), ("�
 
 
 class Ranked(NamedTuple):
+    """A memory with its lexical score."""
+
     body: str
     score: float
     eligible: bool
@@ -57,7 +71,10 @@ class Ranked(NamedTuple):
 
 def ranked(db: psycopg.Connection, actor: UUID, query: str | None) -> list[Ranked]:
     found = rows(
-        db, "select (memory).body, score, eligible from memstore.rank_memories(%s, %s) r", actor, query
+        db,
+        "select (memory).body, lexical_score, eligible from memstore.rank_memories(%s, %s) r",
+        actor,
+        query,
     )
     return [Ranked(*row) for row in found]
 
@@ -93,6 +110,7 @@ corpora = st.lists(
         language=st.sampled_from(LANGUAGES),
         bucket=st.sampled_from(["user", "learned", "learned"]),
         words=words,
+        label=st.sampled_from(LABELS),
         age=st.integers(0, 2),
         source=st.sampled_from([None, None, "a", "b"]),
         superseded=st.sampled_from([False] * 5 + [True]),
@@ -106,16 +124,15 @@ corpora = st.lists(
     corpus=corpora,
     turn=words,
     floor=st.sampled_from([0.0, 0.25, 0.5, 1.0]),
-    shares=st.sampled_from([Shares(0, 0), Shares(0.5, 0.1), Shares(0.25, 1)]),
+    shares=st.sampled_from(
+        [Shares(0, 0, 0, 0), Shares(0.6, 0.4, 0.4, 0.3), Shares(0.25, 1, 1, 0), Shares(0.5, 0.1, 0, 1)]
+    ),
 )
 def test_ranking_is_the_formula(
     scratch: psycopg.Connection, corpus: list[Memory], turn: list[str], floor: float, shares: Shares
 ) -> None:
     with undone(scratch) as actor:
-        scratch.execute(
-            "select memstore.configure(lexical_floor => %s, previous_share => %s, next_share => %s)",
-            [floor, *shares],
-        )
+        configure(scratch, floor, shares)
         stored = {}
         for memory in corpus:
             moment = START - timedelta(days=memory.age)
@@ -126,18 +143,20 @@ def test_ranking_is_the_formula(
                 memory.body,
                 language=memory.language,
                 bucket=memory.bucket,
-                source_ref=memory.source_ref,
+                source_ref=memory.source,
                 inserted_at=moment,
                 **replaced,
             )
             stored[row] = memory
         live = {row: memory for row, memory in stored.items() if not memory.superseded}
-        expected = exact_scores(
+        covered = exact_scores(
             live,
             {row: set(lexemes(scratch, m.language, m.body)) for row, m in live.items()},
             {language: lexemes(scratch, language, " ".join(turn)) for language in LANGUAGES},
             shares,
         )
+        named = {row for row, memory in live.items() if is_named(scratch, memory, " ".join(turn))}
+        expected = ranking_scores(live, covered, named, shares)
         result = rows(
             scratch,
             "select (memory).id, score, eligible, lexical_score, semantic_score"
@@ -148,10 +167,11 @@ def test_ranking_is_the_formula(
 
     assert {row for row, *_ in result} == live.keys()
     for row, score, eligible, lexical, semantic in result:
-        assert score == lexical == round(score, 6)
-        assert score == pytest.approx(expected[row], abs=0.500001e-6)
+        assert (score, lexical) == (round(score, 6), round(lexical, 6))
+        assert score == pytest.approx(expected[row], abs=2e-6)
+        assert lexical == pytest.approx(covered[row], abs=0.500001e-6)
         assert semantic is None
-        assert eligible is (live[row].bucket == "user" or score > floor)
+        assert eligible is (live[row].bucket == "user" or lexical > floor)
     order = [row for row, *_ in result]
     score_of = {row: score for row, score, *_ in result}
     assert order == sorted(live, key=lambda row: (-score_of[row], live[row].age, row))
@@ -201,6 +221,142 @@ def test_a_source_of_several_languages_scores_no_more_than_1(
     for language in ("english", "german", "simple"):
         insert(scratch, holder, f"npm {language}", language=language, source_ref="job-1")
     assert scores(scratch, holder, "npm") == {"npm english": 1, "npm german": 1, "npm simple": 1}
+
+
+def test_a_word_counts_for_the_two_memories_before_and_after(
+    scratch: psycopg.Connection, holder: UUID
+) -> None:
+    """In the same source and language, live ones alone; of several shares by the largest."""
+    configure(scratch, 0, Shares(0.5, 0.3, 0, 0))
+    source = ["a", "b", "c", "alpha d", "e", "f", "g", "alpha h", "alpha i"]
+    dead = {"superseded_at": LATER}
+    for number, body in enumerate(source):
+        for prefix, ref, language, more in (
+            ("", "job-1", "english", {}),
+            ("other ", None, "english", {}),
+            ("fremd ", "job-1", "german", {}),
+            ("alpha dead ", "job-1", "english", dead),
+        ):
+            raw_insert(
+                scratch,
+                holder,
+                prefix + body,
+                language=language,
+                source_ref=ref,
+                inserted_at=START + timedelta(number),
+                **more,
+            )
+    found = scores(scratch, holder, "alpha")
+    for prefix in ("", "fremd "):
+        assert [found[prefix + body] for body in source] == [0, 0.09, 0.3, 1, 0.5, 0.25, 0.3, 1, 1]
+    assert [found[f"other {body}"] for body in source] == [0, 0, 0, 1, 0, 0, 0, 1, 1]
+
+
+def named(db: psycopg.Connection, actor: UUID, query: str) -> dict[str, float]:
+    """By how much more than by its words each memory is ranked, of memories without a source."""
+    configure(db, 0, Shares(0, 0, 1, 0))
+    found = rows(
+        db,
+        "select (memory).body, 2 * score / lexical_score from memstore.rank_memories(%s, %s)"
+        " where lexical_score > 0",
+        actor,
+        query,
+    )
+    return {body: round(more, 3) for body, more in found}
+
+
+@pytest.mark.parametrize(
+    ("body", "language", "turn", "expected"),
+    [
+        ("Caroline: I moved", "english", "Where did Caroline move?", True),
+        ("CAROLINE: I moved", "english", "caroline's move", True),
+        ("Caroline (at work): moved", "english", "caroline moved", True),
+        ("Caroline Lee of Bern: moved", "english", "caroline moved", False),
+        ("Dr. Lee: moved", "english", "dr lee moved", True),
+        ("Dr. Lee: moved", "english", "lee moved", False),
+        ("O'Brien: moved", "english", "brien moved", False),
+        ("O'Brien: moved", "english", "o'brien moved", True),
+        ("2026-01-05: moved", "english", "moved on 2026-01-05", True),
+        ("2026-01-05: moved", "english", "moved on 2026-01-06", False),
+        ("[Caroline]: moved", "english", "caroline moved", True),
+        ("Moved: Caroline", "english", "caroline", False),
+        ("Caroline moved", "english", "caroline moved", False),
+        (": Caroline moved", "english", "caroline moved", False),
+        ("Movers: moved", "english", "moved", False),
+        ("École: fermée", "french", "l'ecole est fermée", True),
+        ("Ecole: fermée", "french", "École fermée", True),
+        ("Straße: gesperrt", "german", "strasse gesperrt", True),
+        ("李明: 在上海", "simple", "李明在哪里", True),
+        ("李明: 在上海", "simple", "明在上海", False),
+        ("мир: дом", "russian", "мир и дом", True),
+        ("When moving: call", "english", "when do I call", False),
+        ("When moving: call", "simple", "when do I call", True),
+        ("и: дом", "russian", "и дом", False),
+        ("dog " + "x" * 37 + ": ran", "english", "dog ran", True),
+        ("dog " + "x" * 38 + ": ran", "english", "dog ran", False),
+    ],
+)
+def test_a_memory_that_the_turn_names_counts_more(
+    scratch: psycopg.Connection, holder: UUID, body: str, language: str, turn: str, expected: bool
+) -> None:
+    insert(scratch, holder, body, language=language)
+    assert named(scratch, holder, turn) == {body: 2 if expected else 1}
+
+
+def test_the_best_of_a_source_counts_for_all_of_it(scratch: psycopg.Connection, holder: UUID) -> None:
+    """Also for those of another language, and for learned ones, which are not eligible by it."""
+    configure(scratch, 0, Shares(0, 0, 0, 0.5))
+    for body, source, language in (
+        ("alpha beta", "a", "english"),
+        ("alpha", "a", "english"),
+        ("gamma", "a", "german"),
+        ("delta", "A", "english"),
+        ("epsilon", None, "english"),
+        ("alpha zeta", None, "english"),
+    ):
+        insert(scratch, holder, body, source_ref=source, language=language, bucket="learned")
+    found = {
+        body: (score, lexical, eligible)
+        for body, score, lexical, eligible in rows(
+            scratch,
+            "select (memory).body, score, lexical_score, eligible"
+            " from memstore.rank_memories(%s, 'alpha beta')",
+            holder,
+        )
+    }
+    part = found["alpha"][1]
+    assert 0 < part < 1
+    assert found == {
+        "alpha beta": (1, 1, True),
+        "alpha": (pytest.approx((part + 0.5) / 1.5, abs=1e-6), part, True),
+        "gamma": (pytest.approx(0.5 / 1.5, abs=1e-6), 0, False),
+        "delta": (0, 0, False),
+        "epsilon": (0, 0, False),
+        "alpha zeta": (part, part, True),
+    }
+
+
+@pytest.mark.parametrize("hybrid", [False, True])
+def test_without_the_shares_the_score_is_the_fused_one(
+    scratch: psycopg.Connection, holder: UUID, hybrid: bool
+) -> None:
+    vector = {"embedding_model": "m"} if hybrid else {}
+    for number in range(12):
+        body = f"{'Alpha: ' if number % 2 else ''}{WORDS[number % 5]} alpha {WORDS[number % 3]}"
+        numbers = {"embedding": [1, number - 6]} if hybrid else {}
+        insert(scratch, holder, body, source_ref=f"job-{number % 3}", **vector, **numbers)
+    ranking = (
+        "select (memory).id, score, case when semantic_score is null then lexical_score"
+        " else 0.6 * lexical_score + 0.4 * semantic_score end"
+        " from memstore.rank_memories(%s, 'alpha pnpm install', %s::real[], %s)"
+    )
+    turn = (holder, [1, 1] if hybrid else None, "m" if hybrid else None)
+    shared = rows(scratch, ranking, *turn)
+    configure(scratch, 0, Shares(0.6, 0.4, 0, 0))
+    fused = rows(scratch, ranking, *turn)
+    assert [row for row, *_ in shared] != [row for row, *_ in fused]
+    for _, score, of_both in fused:
+        assert score == pytest.approx(of_both, abs=1.1e-6 if hybrid else 0)
 
 
 def test_a_repeated_word_counts_once(scratch: psycopg.Connection, holder: UUID) -> None:

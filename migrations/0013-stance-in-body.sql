@@ -21,4 +21,4 @@ alter table memstore.memories
 comment on constraint memories_body_shape on memstore.memories is 'The body has 1 to 2,000 characters and is not blank.';
 comment on constraint memories_stance_shape on memstore.memories is 'A system memory''s stance has 1 to 200 characters, lowercase words joined by single hyphens, and the body contains it, or is absent; others have none.';
 
-insert into memstore.deployment (name) values ('0012-stance-in-body');
+insert into memstore.deployment (name) values ('0013-stance-in-body');

@@ -1,5 +1,5 @@
 select memstore.drop_code();
-delete from memstore.deployment where name = '0012-stance-in-body';
+delete from memstore.deployment where name = '0013-stance-in-body';
 alter table memstore.memories
   drop constraint memories_body_shape,
   add constraint memories_body_shape check (memstore.body_is_valid(body, stance)),
