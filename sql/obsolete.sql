@@ -31,6 +31,7 @@ drop function if exists
   memstore.note_records(),
   memstore.note_retired_claims(),
   memstore.project_retired_claims(),
+  memstore.refuse(text, text, text),
   memstore.score_memories(uuid, text, real[], text, text[], bigint[]),
   memstore.skip_known_challenge(),
   memstore.write_memories(memstore.memories[]),

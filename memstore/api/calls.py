@@ -24,7 +24,7 @@ from memstore.models import (
 )
 from memstore.wire import Function
 
-SCHEMA_VERSION: Final = 16
+SCHEMA_VERSION: Final = 17
 """The oldest schema that has all of these, by the number of its newest migration."""
 
 

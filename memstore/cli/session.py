@@ -4,7 +4,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from types import TracebackType
@@ -19,11 +19,13 @@ from memstore.cli.output import Output, printable
 from memstore.embedded import EmbeddedServer
 from memstore.embedders import Embedder, ready
 from memstore.errors import (
+    SCHEMA_OUTDATED,
     ActorUnknown,
     ChallengeNotFound,
     MemoryNotFound,
     MemstoreError,
     RecordTargetNotFound,
+    SchemaOutdated,
 )
 from memstore.models import Claim, Memory
 from memstore.store import Store
@@ -33,6 +35,10 @@ T = TypeVar("T")
 
 DEFAULT_ACCOUNT = "default"
 
+PRIVATE = "private"
+"""What names the private database in place of a URL."""
+
+_OTHERS_URL = "DATABASE_URL"  # which applications have for databases of their own
 _PAGE = 200
 _SHORTEST_ID = 4
 _TIMEOUT = 5.0  # seconds for a connection
@@ -43,7 +49,7 @@ class Session:
     """What the commands work with. Connections and the private server are opened when they are first used.
 
     Args:
-        database_url: The database; where it is left out, the environment's or the private one.
+        database_url: The database, or `private`; where it is left out, the environment's or the private one.
         account: The application's own id of the account; where it is left out, the environment's.
         as_json: Whether to print JSON.
     """
@@ -55,6 +61,7 @@ class Session:
         self.account: str = DEFAULT_ACCOUNT if self.named is None else self.named
         self.out: Output = Output(as_json)
         self.given_url: str | None = database_url
+        self._named_by: str | None = None
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
@@ -75,14 +82,31 @@ class Session:
         if self.given_url == "":  # such as a script's unset variable
             raise UsageError("--database-url is empty")
         named = {"--database-url": self.given_url}
-        named |= {name: os.environ.get(name) for name in ("MEMSTORE_DATABASE_URL", "DATABASE_URL")}
+        named |= {name: os.environ.get(name) for name in ("MEMSTORE_DATABASE_URL", _OTHERS_URL)}
         for name, url in named.items():
             if url:
                 try:
-                    return connection_string(url, _TIMEOUT)
+                    url = None if url == PRIVATE else connection_string(url, _TIMEOUT)
                 except ValueError as error:
                     raise UsageError(f"{name}: {error}") from None
+                self._named_by = name
+                return url
         return None
+
+    @contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Says whose database it was where an application's own variable led to one without memstore."""
+        try:
+            yield
+        except (SchemaOutdated, psycopg.errors.InvalidSchemaName, psycopg.errors.UndefinedFunction):
+            if self._named_by != _OTHERS_URL or installed(self.connection):
+                raise
+            raise SchemaOutdated(
+                f"${_OTHERS_URL} names the database {self.connection.info.dbname}, which has no memstore.",
+                name=SCHEMA_OUTDATED,
+                hint=f"Use the private one with --database-url {PRIVATE}, or install it there: memstore"
+                " migrate.",
+            ) from None
 
     @cached_property
     def server(self) -> EmbeddedServer | None:

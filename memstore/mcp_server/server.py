@@ -44,12 +44,10 @@ Claims are shared by all accounts, and recall may tell you admitted ones. propos
 before others, under this account's name and for good: ask the user before you use either."""
 
 # Hints in terms of the tools, where the database's are in terms of its functions.
-_HINTS: Final[dict[str, str]] = {
+_HINTS: Final[dict[str, str | None]] = {
     "actor_unknown": "The account was erased meanwhile, or the database's login is bound to another.",
-    "argument_invalid": "See the tool's input schema.",
-    "id_taken": "Give another id, or none.",
+    "argument_invalid": None,
     "memory_not_found": "list has the ids.",
-    "not_supersedable": "It is unknown, or was corrected already: history shows by what.",
     "quota_reached": "Of memories, correct or forget some that are of no more use; of challenges, wait.",
     "record_target_not_found": "recall and propose tell the ids of claims.",
 }
@@ -82,6 +80,7 @@ class Tool:
         destroys: Whether it deletes or overwrites.
         repeatable: Whether it is idempotent.
         quiet: What it answers the hook of a client instead of an error, which could stop a prompt.
+        hidden: Parameters that aren't described.
     """
 
     def __init__(
@@ -93,16 +92,20 @@ class Tool:
         destroys: bool = False,
         repeatable: bool = False,
         quiet: Answer | None = None,
+        hidden: Iterable[str] = (),
     ) -> None:
         self._quiet = quiet
         self.name: str = method.__name__.rstrip("_")
         self._call: TypeAdapter[Coroutine[None, None, Answer]] = TypeAdapter(method)  # type: ignore[arg-type]
         answer: type[Answer] = inspect.signature(method).return_annotation
+        schema = self._call.json_schema(schema_generator=_Schema)
+        for name in hidden:
+            del schema["properties"][name]
         self._described = types.Tool(
             name=self.name,
             title=title,
             description=inspect.getdoc(method),
-            input_schema=self._call.json_schema(schema_generator=_Schema),
+            input_schema=schema,
             output_schema=answer.model_json_schema(mode="serialization", schema_generator=_Schema),
             annotations=types.ToolAnnotations(
                 title=title,
@@ -180,7 +183,7 @@ def _tools(store: AsyncFunctions, account: str, claims: bool) -> Iterator[Tool]:
     tools = Tools(store, account)
     yield Tool(tools.recall, "Recall for a turn", reads=True, quiet=RecallForHook.of("", models.Recall()))
     yield Tool(tools.remember, "Remember")
-    yield Tool(tools.correct, "Correct a memory", repeatable=True)
+    yield Tool(tools.correct, "Correct a memory", repeatable=True, hidden=() if claims else ["evidence_refs"])
     yield Tool(tools.forget, "Forget a memory", destroys=True, repeatable=True)
     yield Tool(tools.list_, "List memories", reads=True)
     yield Tool(tools.history, "History of a memory", reads=True)

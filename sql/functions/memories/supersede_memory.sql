@@ -119,7 +119,7 @@ begin
     if found and memstore.same_content(v_stored, v_candidate, supersede_memory.as_of is not null) then
       return memstore.to_memory(v_stored);
     end if;
-    perform memstore.refuse('not_supersedable', 'target');
+    perform memstore.refuse_correction(v_user.id, v_target.id);
   end if;
 
   return memstore.write_correction(v_user, v_target, v_candidate);

@@ -41,7 +41,7 @@ declare
 begin
   lock table memstore.api_roles in share row exclusive mode;
   if not exists (select from pg_roles r where r.rolname = bind_role.role) then
-    perform memstore.refuse('argument_invalid', 'role');
+    perform memstore.refuse_argument('role', 'the name of a role that exists');
   end if;
   perform memstore.lock_account(bind_role.user_id, 'user_id');
   perform memstore.revoke_public();

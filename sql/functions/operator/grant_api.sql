@@ -39,10 +39,10 @@ declare
 begin
   lock table memstore.api_roles in share row exclusive mode;
   if not exists (select from pg_roles r where r.rolname = grant_api.role) then
-    perform memstore.refuse('argument_invalid', 'role');
+    perform memstore.refuse_argument('role', 'the name of a role that exists');
   end if;
   if grant_api.bundle is null or grant_api.bundle not in ('all', 'write', 'read') then
-    perform memstore.refuse('argument_invalid', 'bundle');
+    perform memstore.refuse_argument('bundle', 'all, write or read');
   end if;
   if exists (
     select

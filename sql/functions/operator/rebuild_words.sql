@@ -38,7 +38,7 @@ declare
   v_claims uuid[];
 begin
   if coalesce(rebuild_words.page_size, 1000) not between 1 and 10000 then
-    perform memstore.refuse('argument_invalid', 'page_size');
+    perform memstore.refuse_argument('page_size', '1 to 10000');
   end if;
   v_page := array(
     select m.id

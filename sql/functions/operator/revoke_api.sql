@@ -37,7 +37,7 @@ begin
     execute format('revoke all on all functions in schema memstore from %I', revoke_api.role);
     execute format('revoke usage on schema memstore from %I', revoke_api.role);
   elsif not found then
-    perform memstore.refuse('argument_invalid', 'role');
+    perform memstore.refuse_argument('role', 'the name of a role that exists');
   end if;
 end
 $$;

@@ -34,7 +34,7 @@ begin
   where a.role = v_role
   and (unbind_role.user_id is null or a.user_id = unbind_role.user_id);
   if not found then
-    perform memstore.refuse('argument_invalid', 'role');
+    perform memstore.refuse_argument('role', 'the name of a role that is bound to the account');
   end if;
 
   if not exists (select from memstore.account_roles a where a.role = v_role) then

@@ -72,7 +72,7 @@ begin
   cross join lateral string_to_table(g.lines, E'\n') with ordinality l (line, number)
   order by g.position, l.number;
   if not found and not v_explained then
-    perform memstore.refuse('argument_invalid', 'topic');
+    perform memstore.refuse_argument('topic', 'a function, an argument, a rule or a word that a page has');
   end if;
 end
 $$;

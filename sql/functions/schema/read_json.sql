@@ -31,6 +31,6 @@ begin
     when data_exception or program_limit_exceeded then
       null;
   end;
-  perform memstore.refuse('argument_invalid', 'content');
+  perform memstore.refuse_argument('content', 'JSON that PostgreSQL can store');
 end
 $$;

@@ -50,7 +50,7 @@ begin
       from memstore.memories m
       where m.id = v_candidate.id;
       if not memstore.same_content(v_stored, v_candidate) then
-        perform memstore.refuse('id_taken', 'id', 'Item ' || v_item);
+        perform memstore.refuse_id(v_stored, v_candidate, 'Item ' || v_item);
       end if;
     end loop;
   end if;
