@@ -2,13 +2,14 @@
 --
 --   psql -d agents -f sql/install.sql
 --
--- It needs no superuser, only the right to create a schema in the database. It runs in one transaction, can be
--- repeated, and adopts what yoyo or memstore migrate did.
+-- It needs no superuser, only the right to create a schema in the database, or an empty schema memstore of its own. It
+-- runs in one transaction, can be repeated, and adopts what yoyo or memstore migrate did. Locks on tables that are in use
+-- are waited for for 5 s, unless the caller has set lock_timeout.
 --
--- The files of the code layer load in the order of the list below, which memstore migrate reads too: views, internal
--- functions, triggers and public functions, each folder by path; then what is compiled from the catalog, the drops of
--- what earlier versions had, the grants, and the record of what is installed. A function's body may name functions that
--- load later; a trigger needs only its own, which is in its file, and is_restore(), which is internal.
+-- The files of the code layer load in the order of the list below, which memstore migrate reads too: the locks; views,
+-- internal functions, triggers and public functions, each folder by path; then what is compiled from the catalog, the
+-- drops of what earlier versions had, and the grants. A function's body may name functions that load later; a trigger
+-- needs only its own, which is in its file, and is_restore(), which is internal.
 
 \set ON_ERROR_STOP on
 \set QUIET on
@@ -21,9 +22,9 @@ set local datestyle = 'ISO';
 set local timezone = 'UTC';
 set local quote_all_identifiers = off;
 set local check_function_bodies = off;
-do 'begin perform pg_catalog.pg_advisory_xact_lock(7310603183541); end';
-create schema if not exists memstore;
+\ir schema.sql
 \ir lock.sql
+\ir timeout.sql
 \ir yoyo.sql
 
 -- migrations: by number
@@ -102,6 +103,18 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \endif
 -- end
 \ir yoyo.sql
+
+-- Nothing is loaded, and so nothing locked, where this code was loaded last and nothing has changed it. The function
+-- that tells is that of the version which was loaded last, if it has one.
+\ir digest.sql
+select to_regprocedure('memstore.code_is_loaded(text, jsonb)') is null as unknown \gset
+\set loaded false
+\if :unknown
+\else
+select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
+\endif
+\if :loaded
+\else
 
 -- code: by folder and name, written by python -m tests.generate
 \ir lock_tables.sql
@@ -254,6 +267,8 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir obsolete.sql
 \ir grants.sql
 -- end
+select memstore.record_deployment(:'code', :'migrations') as recorded \gset
+\endif
 
 delete from memstore.yoyo_lock where pid = 0;
 commit;
