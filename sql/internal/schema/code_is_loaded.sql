@@ -17,7 +17,9 @@ begin
     and d.checksum = code_checksum
     and d.catalog = memstore.catalog_digest()
   )
-  and not exists (select from memstore.deployment d where d.name <> 'sql' and d.checksum is null);
+  and not exists (select from memstore.deployment d where d.name <> 'sql' and d.checksum is null)
+  -- A load warns of them.
+  and memstore.words_are_current();
 end
 $$;
 

@@ -17,7 +17,7 @@ from tests.sql.support import SYSTEM, account_of, insert, refused, rows, steward
 
 Connect = Callable[..., psycopg.Connection]
 
-SHARED = {"help", "list_rules", "memory_violations", "schema_version"}
+SHARED = {"help", "list_rules", "memory_violations", "read_json", "schema_version"}
 ACCOUNTS = {"create_user", "delete_user", "find_user"}
 NAMES = ("agent", "other", "application", "guest", "login", "member", "outsider", "reporter")
 

@@ -397,7 +397,7 @@ def test_the_rules_hold(db: psycopg.Connection, account: UUID) -> None:
     with refused("memories_stance_shape", "stance") as refusal:
         import_all(db, account, {"body": "x"}, {"body": f"At A b. {SECRET}", "stance": "A b"})
     assert (refusal.value.diag.message_primary or "").startswith("Item 2: ")
-    with refused("memories_body_shape", "body"):
+    with refused("memories_stance_shape", "stance"):
         import_all(db, account, {**SYSTEM, "body": SECRET, "stance": "use-pnpm"})
     assert not rows(db, "select from memstore.memories")
 
