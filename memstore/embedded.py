@@ -60,6 +60,7 @@ SUPERUSER = "postgres"
 PORT = 5432  # only names the socket
 
 _PATIENCE = 60.0  # seconds for a server to start, to recover or to stop
+_PREPARATION = 600.0  # seconds for another process to copy the programs and to create the cluster
 _CLEANING_INTERVAL = 10.0  # seconds between looks whether to clean while processes use the server
 _ENOUGH_DEAD = "n_dead_tup > 1000 + 0.2 * n_live_tup"
 _LONGEST_SOCKET_PATH = 103  # bytes: macOS has 103, Linux 107
@@ -283,12 +284,16 @@ class EmbeddedServer:
 
     def _reach_server(self, account: Account | None, deadline: float) -> None:
         """Join the running server, or start it if no other process does."""
+        latest = time.monotonic() + _PREPARATION
         with self._open("supervisor.lock") as supervisor_lock:
-            while True:
+            for _ in _pauses():
                 if not self._supervisor and _try_lock(supervisor_lock, fcntl.LOCK_EX):
                     self.started = True
                     log_start = self._log.stat().st_size if self._log.exists() else 0
                     self._supervisor = self._start(supervisor_lock, account, deadline)
+                    deadline = time.monotonic() + _PATIENCE  # a slow machine may have needed it to get here
+                elif not self._supervisor and not (self._cluster / "postmaster.pid").exists():
+                    deadline = min(time.monotonic() + _PATIENCE, latest)
                 if self._supervisor and self._supervisor.poll() is not None:
                     self._supervisor = None
                     log = self._log.read_bytes()
@@ -303,7 +308,6 @@ class EmbeddedServer:
                         return
                 if time.monotonic() > deadline:
                     raise EmbeddedServerError(f"no server in {self.data_dir}: {problem}")
-                time.sleep(0.005)
 
     def _is_ready(self) -> bool:
         try:
@@ -480,12 +484,13 @@ class EmbeddedServer:
             self._open("supervisor.lock") as supervisor,
             self._open("users.lock") as users,
         ):
-            while not _try_lock(supervisor, fcntl.LOCK_EX) and time.monotonic() < deadline:
+            for _ in _pauses():
+                if _try_lock(supervisor, fcntl.LOCK_EX) or time.monotonic() > deadline:
+                    return
                 # A shared lock but no exclusive one: other processes use the server.
                 if not _try_lock(users, fcntl.LOCK_EX) and _try_lock(users, fcntl.LOCK_SH):
                     return
                 fcntl.flock(users, fcntl.LOCK_UN)
-                time.sleep(0.005)
 
     @contextmanager
     def _open(self, name: str, flags: int = 0) -> Iterator[int]:
@@ -502,10 +507,20 @@ class EmbeddedServer:
             os.close(descriptor)
 
     def _wait_for_lock(self, descriptor: int, kind: int, deadline: float) -> None:
-        while not _try_lock(descriptor, kind):
+        for _ in _pauses():
+            if _try_lock(descriptor, kind):
+                return
             if time.monotonic() > deadline:
                 raise EmbeddedServerError(f"the server in {self.data_dir} did not stop in {_PATIENCE} s")
-            time.sleep(0.005)
+
+
+def _pauses() -> Iterator[None]:
+    """Pause between looks, longer each time: fifty processes that wait must not slow the one that works."""
+    pause = 0.005
+    while True:
+        yield
+        time.sleep(pause)
+        pause = min(pause * 1.1, 0.1)
 
 
 def _try_lock(descriptor: int, kind: int) -> bool:

@@ -128,8 +128,10 @@ REFUSALS: Final[dict[str, type[MemstoreError]]] = {
     "actor_unknown": ActorUnknown,
     "argument_invalid": InvalidValue,
     "challenge_not_found": ChallengeNotFound,
+    "count_is_kept": MemstoreError,
     "deployment_newer": MigrationRefused,
     "embedding_dimensions_differ": InvalidMemory,
+    "embedding_model_unregistered": InvalidMemory,
     "id_taken": IdTaken,
     "memory_is_immutable": MemoryIsImmutable,
     "memory_not_found": MemoryNotFound,
@@ -138,6 +140,9 @@ REFUSALS: Final[dict[str, type[MemstoreError]]] = {
     "quota_reached": QuotaReached,
     "record_is_immutable": RecordIsImmutable,
     "record_target_not_found": RecordTargetNotFound,
+    "restored_by_inserts": MemstoreError,
+    "role_bound": InvalidValue,
+    "role_unbound": InvalidValue,
     "stance_required": StanceRequired,
     "steward_required": StewardRequired,
 }
@@ -145,7 +150,10 @@ REFUSALS: Final[dict[str, type[MemstoreError]]] = {
 # Constraints that only a race or plain SQL violates, with clearer messages than PostgreSQL's. Check
 # constraints aren't among them: their violations come with the rule as the message.
 CONSTRAINTS: Final[dict[str, tuple[type[MemstoreError], str]]] = {
+    "account_roles_pkey": (InvalidValue, "The role is bound to the account already."),
+    "account_roles_user_id_fkey": (ActorUnknown, "The account does not exist."),
     "admitted_claims_pkey": (MemstoreError, "The claim is among the admitted ones already."),
+    "api_roles_pkey": (InvalidValue, "What the role was granted is recorded already."),
     "claim_counter_pkey": (InvalidValue, "There is one counter of claims."),
     "claim_languages_pkey": (MemstoreError, "The language's claims are counted already."),
     "claim_signs_pkey": (MemstoreError, "The claim's signs are there already."),
@@ -182,6 +190,10 @@ DATABASE_ERROR: Final = "database_error"
 
 # No connection, or one that the server ended: by a shutdown, or by a timeout between statements.
 _UNREACHABLE: Final = ("08", "28", "3D", "53300", "57P", "25P03", "25P04")
+_DENIED: Final = (
+    "The owner grants the API with grant_api. A role that bind_role bound has the my_ functions alone, which"
+    " a store calls with bound=True; it can't create, find or erase accounts."
+)
 _PASSED_ON: Final = ("25", "40", "55P03", "57014")
 
 
@@ -209,7 +221,12 @@ def translate(error: psycopg.Error | UnicodeError) -> MemstoreError | psycopg.Er
     if state in ("3F000", "42883"):
         return schema_outdated(said, state)
 
-    name, kind, message = diag.constraint_name or DATABASE_ERROR, MemstoreError, said
+    name, kind, message, hint = (
+        diag.constraint_name or DATABASE_ERROR,
+        MemstoreError,
+        said,
+        diag.message_hint,
+    )
     if name in REFUSALS:
         kind = REFUSALS[name]
     elif name in CONSTRAINTS:
@@ -219,13 +236,13 @@ def translate(error: psycopg.Error | UnicodeError) -> MemstoreError | psycopg.Er
     elif state.startswith("22"):  # PostgreSQL's own sentence may quote the value
         name, kind, message = VALUE_MALFORMED, InvalidValue, "A value doesn't have the form of its type."
     elif state == "42501":
-        name, kind = ACCESS_DENIED, AccessDenied
+        name, kind, hint = ACCESS_DENIED, AccessDenied, _DENIED
     return kind(
         message,
         name=name,
         field=diag.column_name or None,
         sqlstate=state,
-        hint=diag.message_hint,
+        hint=hint,
         violations=_violations(diag.message_detail),
     )
 

@@ -243,6 +243,47 @@ class Invariant:
 
 
 @dataclass(frozen=True, slots=True)
+class RebuiltPage:
+    """What one call of `rebuild_words` did.
+
+    Attributes:
+        last: The id of the last memory of the page, to go on after; None if it was the last page.
+        read: How many memories were read.
+        rebuilt: How many were rebuilt: those whose lexemes, or what recall reads of them, were others.
+    """
+
+    last: UUID | None
+    read: int
+    rebuilt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A role that can execute functions of the schema, or could.
+
+    Attributes:
+        role: Its name.
+        bundle: What it was granted: `all`, `write`, `read`, `bound`, `by hand`, or `dropped` where there is
+            no such role any more; None where it was granted nothing itself.
+        accounts: The accounts that it is bound to.
+        held: How many functions it was granted and can execute.
+        lacking: The functions of the bundle that it was not.
+        extra: The functions beside the bundle that it was.
+        members_of: The roles that hold functions, or own the schema, and that it is a member of.
+        beyond: By which roles a bound one reaches more than its accounts.
+    """
+
+    role: str
+    bundle: str | None
+    accounts: tuple[UUID, ...]
+    held: int
+    lacking: tuple[str, ...]
+    extra: tuple[str, ...]
+    members_of: tuple[str, ...]
+    beyond: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Statistic:
     """One figure of the store.
 
@@ -283,6 +324,7 @@ class Settings:
         maximum_system_pool: How many claims are ranked for one query at most.
         speaker_share: By how much more a memory counts, 0 to 1, whose label begins with a word of the query.
         source_share: How much the best memory of the same source counts, 0 to 1, beside the memory itself.
+        registered_models_only: Whether an embedding needs a model that the operator has registered.
     """
 
     maximum_live_memories: int
@@ -296,3 +338,4 @@ class Settings:
     maximum_system_pool: int
     speaker_share: float
     source_share: float
+    registered_models_only: bool

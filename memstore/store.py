@@ -70,6 +70,7 @@ class Store(Functions):
         call_timeout: float | None = 30.0,
         embedder: Embedder | None = None,
         prepare: bool | None = None,
+        bound: bool = False,
     ) -> None:
         """Makes a store; nothing is connected yet.
 
@@ -87,6 +88,8 @@ class Store(Functions):
                 `prepare_threshold`. Left out: unless there is a pooler before the server. True is for a
                 pooler that supports prepared statements, as PgBouncer does from 1.21 on; with any other, a
                 name may stand for another client's statement.
+            bound: Whether the role is one that `bind_role` bound to accounts. Calls then go to the `my_`
+                functions, where an `actor` of None is the account of a role that has one only.
 
         Raises:
             ValueError: libpq can't read the connection string.
@@ -98,6 +101,7 @@ class Store(Functions):
         self._call_timeout = call_timeout
         self._embedder = embedder
         self._asked_to_prepare = prepare
+        self._bound = bound
         self._prepare: bool | None = False
         self._schema_checked = False
         self._pool_errors = 0
@@ -156,6 +160,8 @@ class Store(Functions):
         return answer
 
     def _send(self, call: Call[T], savepoint: bool = False) -> T:
+        if self._bound:
+            call = call.of_bound_role()
         attempts = None
         deadline = None
         if self._call_timeout is not None and not call.patient:

@@ -1,4 +1,4 @@
-"""Calls as SQL: their arguments written as text, and their answers read from JSON.
+"""Calls as SQL: their arguments written as text, an embedding in binary, and their answers read from JSON.
 
 Arguments are sent with explicit casts, and answers come as one JSON document a row, so that no row factory,
 type adapter or setting of the caller's connection changes what is sent or read.
@@ -8,19 +8,22 @@ import json
 import logging
 import operator
 import re
+import struct
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, date, datetime
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from math import ceil
-from typing import Any, Final, Generic, SupportsFloat, TypeVar
+from typing import Any, Final, Generic, SupportsFloat, TypeAlias, TypeVar
 from uuid import UUID
 
 import psycopg
-from psycopg.abc import AdaptContext
+from psycopg.adapt import AdaptersMap, Dumper
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.errors import DeadlockDetected, SerializationFailure
+from psycopg.pq import Format
+from psycopg.types.none import NoneDumper
 from psycopg.types.string import StrDumperUnknown, TextLoader
 
 from memstore.errors import (
@@ -60,17 +63,19 @@ class Call(Generic[T]):
         identity: The arguments that give what is written an id, so that with one of them the call may be
             sent again: it then answers with what is there. For `memories`, each has to have an id.
         patient: Whether it may take as long as it takes.
+        own: Whether bound roles call it as `my_…`.
     """
 
     function: str
     statement: bytes
-    parameters: Mapping[str, str | None] = field(repr=False)
+    parameters: "Mapping[str, str | Reals | None]" = field(repr=False)
     read: Callable[[list[Any]], T] = field(repr=False, compare=False)
     otherwise: T | None = field(default=None, repr=False)
     embeds: str | None = None
     reads: bool = False
     identity: tuple[str, ...] = ()
     patient: bool = False
+    own: bool = False
 
     def answer(self, rows: Iterable[Sequence[Any]]) -> T:
         """Reads what the statement returned."""
@@ -97,6 +102,13 @@ class Call(Generic[T]):
         if isinstance(error, StoreOverloaded) and isinstance(self.otherwise, Recall):
             return replace(self.otherwise, backend="overloaded")
         return self.otherwise
+
+    def of_bound_role(self) -> "Call[T]":
+        """Makes the call that a role sends that `bind_role` bound: of `my_…`, where there is one."""
+        if not self.own:
+            return self
+        statement = self.statement.replace(b" from memstore.", b" from memstore.my_", 1)
+        return replace(self, statement=statement)
 
     @property
     def repeatable(self) -> bool:
@@ -127,7 +139,7 @@ class Call(Generic[T]):
         for (item, _), vector in zip(unembedded, vectors, strict=True):
             item |= {"embedding": vector, "embedding_model": model}
         if self.embeds == "memories":
-            changed = {"memories": _json("memories", given)}
+            changed: dict[str, str | Reals] = {"memories": _json("memories", given)}
         else:
             changed = {
                 "embedding": _vector("embedding", given["embedding"]),
@@ -173,6 +185,7 @@ class Function(Generic[T]):
     reads: bool = False
     identity: tuple[str, ...] = ()
     patient: bool = False
+    own: bool = False
 
     def __call__(self, **values: object) -> Call[T]:
         """Makes a call.
@@ -201,6 +214,7 @@ class Function(Generic[T]):
             self.reads,
             self.identity,
             self.patient,
+            self.own,
         )
 
 
@@ -234,13 +248,41 @@ def connection_string(source: str, timeout: float) -> str:
     raise ValueError("the connection string isn't one that libpq reads")
 
 
-def use_text_adapters(cursor: AdaptContext) -> None:
-    """Gives a cursor psycopg's own adapters for text: the application may have changed the connection's."""
-    cursor.adapters.register_dumper(str, StrDumperUnknown)
-    cursor.adapters.register_loader("text", TextLoader)
+_REAL: Final = 700  # the types' OIDs, which PostgreSQL fixes
+_REALS: Final = 1021
+_TEXT: Final = 25
+
+
+class Reals(bytes):
+    """A `real[]` in PostgreSQL's binary format."""
+
+
+class _RealsDumper(Dumper):
+    format = Format.BINARY
+    oid = _REALS
+
+    def dump(self, obj: Reals) -> Reals:
+        return obj
+
+
+def _adapters() -> AdaptersMap:
+    adapters = AdaptersMap()
+    adapters.register_dumper(type(None), NoneDumper)
+    adapters.register_dumper(str, StrDumperUnknown)
+    adapters.register_dumper(Reals, _RealsDumper)
+    adapters.register_loader(_TEXT, TextLoader)
+    return adapters
+
+
+ADAPTERS: Final = _adapters()
+"""All that calls and their answers need: the application may have changed the connection's, and psycopg's."""
 
 
 # Writing arguments. Only what can't be sent is refused here: the rules of values are the database's.
+
+# In a turn, a line of a note would find the memory that it was made of. It goes here and not in the database,
+# since the turn is embedded as it is sent.
+_NOTE_LINE: Final = re.compile(r"^[ \t>]*\[From memory\b.*\n?", re.MULTILINE)
 
 _OF_A_MEMORY: Final = {each.name for each in fields(Memory)} | {"embedding", "memory", "memories"}
 # The escape of NUL; after an odd number of backslashes the same characters are text.
@@ -273,7 +315,7 @@ def _text(name: str, value: object) -> str:
         raise _wrong_type(name, "a str", value)
     text = str.__str__(value)  # the value of a str enumeration
     if name == "query":
-        return _storable(text[:_MOST_OF_A_TURN])
+        return _storable(_NOTE_LINE.sub("", text[:_MOST_OF_A_TURN]))
     return _encodable(name, text, nul="\0" in text)
 
 
@@ -337,16 +379,22 @@ def _moment(name: str, value: object) -> str:
     return value.isoformat()
 
 
-def _vector(name: str, value: object) -> str:
+def _vector(name: str, value: object) -> Reals:
     # Iterating over bytes gives numbers too.
     if not isinstance(value, Iterable) or isinstance(value, bytes | bytearray | Mapping | Set):
         raise _wrong_type(name, "numbers", value)
     try:
-        # In single precision, as real[]: a larger number becomes infinite, which a rule refuses by name.
-        return f"{{{','.join(map(repr, array('f', iter(value))))}}}"
+        # A larger number becomes infinite, which a rule refuses by name.
+        numbers = array("f", iter(value)).tolist()
     except (TypeError, ValueError, OverflowError):
-        pass
-    raise TypeError(f"{name} must be numbers")
+        numbers = None
+    if numbers is None:
+        raise TypeError(f"{name} must be numbers")
+    # Its one dimension, no NULLs, the type of its elements; how many there are, counted from 1; and before
+    # each its bytes.
+    elements: list[float] = [4] * (2 * len(numbers))
+    elements[1::2] = numbers
+    return Reals(struct.pack(f"!5i{len(numbers) * 'if'}", 1, 0, _REAL, len(numbers), 1, *elements))
 
 
 def _json(name: str, value: object) -> str:
@@ -387,7 +435,7 @@ def _plain(value: object) -> object:
     raise TypeError(f"{type(value).__name__} can't be written as JSON")
 
 
-WRITERS: Final[dict[str, Callable[[str, object], str]]] = {
+WRITERS: Final[dict[str, Callable[[str, object], str | Reals]]] = {
     "uuid": _uuid,
     "text": _text,
     "boolean": _boolean,
@@ -398,7 +446,7 @@ WRITERS: Final[dict[str, Callable[[str, object], str]]] = {
     "date": _date,
     "timestamptz": _moment,
 }
-"""How an argument of each SQL type is written."""
+"""How an argument of each SQL type is written: as text, but for embeddings."""
 
 
 # Reading answers.
@@ -451,14 +499,12 @@ def rows(kind: type[T]) -> Callable[[list[Any]], list[T]]:
 def recall(documents: list[Any]) -> Recall:
     """Reads a recall; of what it attaches, claims alone have a status."""
     (each,) = documents
-    attached = each["memories"]
+    memories: list[Memory] = []
+    claims: list[Memory] = []
+    for memory in each["memories"]:
+        (claims if "status" in memory else memories).append(_one(Memory, memory))
     return Recall(
-        tuple(_one(Memory, memory) for memory in attached if "status" not in memory),
-        each["dropped"],
-        each["unembedded"],
-        each["backend"],
-        each["note"],
-        tuple(_one(Memory, memory) for memory in attached if "status" in memory),
+        tuple(memories), each["dropped"], each["unembedded"], each["backend"], each["note"], tuple(claims)
     )
 
 
@@ -469,7 +515,7 @@ def _time(text: str) -> datetime:
 # By the field's name, which has one type in all dataclasses. The others have the same type in JSON.
 _FIELDS: Final[dict[str, Callable[[Any], object]]] = {
     "id": UUID,
-    "user_id": UUID,
+    "user_id": lru_cache(100)(UUID),  # an answer is mostly of one account
     "memory_id": UUID,
     "challenge_id": UUID,
     "memory": lambda document: _one(Memory, document),
@@ -490,20 +536,32 @@ _FIELDS: Final[dict[str, Callable[[Any], object]]] = {
     "inserted_at": _time,
     "updated_at": _time,
     "value": float,
+    "accounts": lambda documents: tuple(map(UUID, documents)),
+    "lacking": tuple,
+    "extra": tuple,
+    "members_of": tuple,
+    "beyond": tuple,
 }
 
 
+_Converter: TypeAlias = Callable[[Any], object]
+
+
 @cache
-def _converters(kind: type) -> tuple[tuple[str, Callable[[Any], object] | None], ...]:
-    return tuple((each.name, _FIELDS.get(each.name)) for each in fields(kind))
+def _fields_of(kind: type) -> tuple[Callable[[Any], tuple[Any, ...]], list[tuple[int, _Converter]]]:
+    """Gives what takes a dataclass's fields from a document, and by place what converts them."""
+    names = [each.name for each in fields(kind)]
+    converters = [(place, _FIELDS[name]) for place, name in enumerate(names) if name in _FIELDS]
+    return operator.itemgetter(*names), converters
 
 
 def _one(kind: type[T], document: Any) -> T:
-    values = {}
-    for name, convert in _converters(kind):  # type: ignore[arg-type]  # mypy finds a type[T] not hashable
-        given = document[name]
-        values[name] = given if given is None or convert is None else convert(given)
-    return kind(**values)
+    take, converters = _fields_of(kind)  # type: ignore[arg-type]  # mypy finds a type[T] not hashable
+    values = list(take(document))
+    for place, convert in converters:
+        if values[place] is not None:
+            values[place] = convert(values[place])
+    return kind(*values)
 
 
 # Not lambdas, so that a call can be pickled.

@@ -2,13 +2,14 @@
 --
 --   psql -d agents -f sql/install.sql
 --
--- It needs no superuser, only the right to create a schema in the database. It runs in one transaction, can be
--- repeated, and adopts what yoyo or memstore migrate did.
+-- It needs no superuser, only the right to create a schema in the database, or an empty schema memstore of its own. It
+-- runs in one transaction, can be repeated, and adopts what yoyo or memstore migrate did. Locks on tables that are in use
+-- are waited for for 5 s, unless the caller has set lock_timeout.
 --
--- The files of the code layer load in the order of the list below, which memstore migrate reads too: views, internal
--- functions, triggers and public functions, each folder by path; then what is compiled from the catalog, the drops of
--- what earlier versions had, the grants, and the record of what is installed. A function's body may name functions that
--- load later; a trigger needs only its own, which is in its file, and is_restore(), which is internal.
+-- The files of the code layer load in the order of the list below, which memstore migrate reads too: the locks; views,
+-- internal functions, triggers and public functions, each folder by path; then what is compiled from the catalog, the
+-- drops of what earlier versions had, and the grants. A function's body may name functions that load later; a trigger
+-- needs only its own, which is in its file, and is_restore(), which is internal.
 
 \set ON_ERROR_STOP on
 \set QUIET on
@@ -21,15 +22,20 @@ set local datestyle = 'ISO';
 set local timezone = 'UTC';
 set local quote_all_identifiers = off;
 set local check_function_bodies = off;
-do 'begin perform pg_catalog.pg_advisory_xact_lock(7310603183541); end';
-create schema if not exists memstore;
+\ir schema.sql
 \ir lock.sql
+\ir timeout.sql
 \ir yoyo.sql
 
 -- migrations: by number
-select not exists (select from memstore._yoyo_migration where migration_id = '0001-deployment') as pending \gset
+select not exists (select from memstore._yoyo_migration where migration_id = '0001-deployment') as pending,
+  not has_database_privilege(current_database(), 'create') as adopted \gset
 \if :pending
+\if :adopted
+\ir adopted_schema.sql
+\else
 \ir ../migrations/0001-deployment.sql
+\endif
 \endif
 select not exists (select from memstore._yoyo_migration where migration_id = '0002-text') as pending \gset
 \if :pending
@@ -75,23 +81,64 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0012-wider-ranking.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0013-hostile-input') as pending \gset
+\if :pending
+\ir ../migrations/0013-hostile-input.sql
+\endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0014-roles') as pending \gset
+\if :pending
+\ir ../migrations/0014-roles.sql
+\endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0015-words') as pending \gset
+\if :pending
+\ir ../migrations/0015-words.sql
+\endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0016-skipped-loads') as pending \gset
+\if :pending
+\ir ../migrations/0016-skipped-loads.sql
+\endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0017-stance-in-body') as pending \gset
+\if :pending
+\ir ../migrations/0017-stance-in-body.sql
+\endif
 -- end
 \ir yoyo.sql
 
+-- Nothing is loaded, and so nothing locked, where this code was loaded last and nothing has changed it. The function
+-- that tells is that of the version which was loaded last, if it has one.
+\ir digest.sql
+select to_regprocedure('memstore.code_is_loaded(text, jsonb)') is null as unknown \gset
+\set loaded false
+\if :unknown
+\else
+select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
+\endif
+\if :loaded
+\else
+
 -- code: by folder and name, written by python -m tests.generate
+\ir lock_tables.sql
+\ir note.sql
 \ir views/api.sql
 \ir views/api_functions.sql
+\ir views/bundles.sql
 \ir views/memory_columns.sql
 \ir views/pages.sql
 \ir views/refusals.sql
 \ir views/rules.sql
+\ir internal/accounts/has_erased.sql
 \ir internal/accounts/lock_account.sql
 \ir internal/accounts/lock_actor.sql
 \ir internal/accounts/lock_steward.sql
+\ir internal/accounts/own_account.sql
+\ir internal/accounts/read_account.sql
 \ir internal/accounts/require_actor.sql
 \ir internal/accounts/require_steward.sql
 \ir internal/accounts/write_account.sql
 \ir internal/errors/refuse.sql
+\ir internal/errors/refuse_argument.sql
+\ir internal/errors/refuse_correction.sql
+\ir internal/errors/refuse_id.sql
 \ir internal/errors/refuse_row.sql
 \ir internal/governance/derive_challenges.sql
 \ir internal/governance/derive_statuses.sql
@@ -106,6 +153,8 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/governance/write_record.sql
 \ir internal/memories/add_candidates.sql
 \ir internal/memories/chain_accounts.sql
+\ir internal/memories/check_memories.sql
+\ir internal/memories/delete_unused_model.sql
 \ir internal/memories/ensure_embedding_model.sql
 \ir internal/memories/is_date.sql
 \ir internal/memories/lock_memories.sql
@@ -115,9 +164,14 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/memories/write_correction.sql
 \ir internal/memories/write_memories.sql
 \ir internal/memories/write_memory.sql
+\ir internal/operator/grant_bundle.sql
+\ir internal/operator/grant_functions.sql
+\ir internal/operator/reach_beyond.sql
+\ir internal/operator/restore_grants.sql
 \ir internal/recall/age_text.sql
 \ir internal/recall/any_lexeme.sql
 \ir internal/recall/best_memories.sql
+\ir internal/recall/close_openings.sql
 \ir internal/recall/count_candidates.sql
 \ir internal/recall/fuse.sql
 \ir internal/recall/note_line.sql
@@ -126,26 +180,37 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/recall/speaker_is_named.sql
 \ir internal/recall/words_are_indexed.sql
 \ir internal/recall/words_are_rare.sql
+\ir internal/schema/altered_objects.sql
+\ir internal/schema/catalog_digest.sql
 \ir internal/schema/check_deployment.sql
+\ir internal/schema/code_is_loaded.sql
 \ir internal/schema/compile_columns.sql
 \ir internal/schema/compile_comments.sql
 \ir internal/schema/compile_embedding_is_usable.sql
+\ir internal/schema/compile_own_api.sql
 \ir internal/schema/compile_rules.sql
 \ir internal/schema/compile_scores.sql
+\ir internal/schema/expected_objects.sql
 \ir internal/schema/is_restore.sql
+\ir internal/schema/objects.sql
+\ir internal/schema/probe_words.sql
 \ir internal/schema/record_deployment.sql
+\ir internal/schema/record_words.sql
 \ir internal/schema/revoke_public.sql
+\ir internal/schema/words_are_current.sql
 \ir triggers/complete_memory.sql
 \ir triggers/complete_user.sql
 \ir triggers/count_live_memories.sql
 \ir triggers/count_restored_memories.sql
 \ir triggers/hold_chain.sql
 \ir triggers/hold_embedding_dimensions.sql
+\ir triggers/keep_counts.sql
 \ir triggers/project_deleted_claims.sql
 \ir triggers/project_records.sql
 \ir triggers/project_updated_claims.sql
 \ir triggers/refuse_memory_change.sql
 \ir triggers/refuse_record_change.sql
+\ir triggers/refuse_restored_inserts.sql
 \ir triggers/release_embedding_models.sql
 \ir triggers/replace_settings.sql
 \ir triggers/restart_claim_counter.sql
@@ -176,28 +241,34 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/memories/set_embedding.sql
 \ir functions/memories/supersede_memory.sql
 \ir functions/memories/supersede_with.sql
+\ir functions/operator/bind_role.sql
 \ir functions/operator/configure.sql
 \ir functions/operator/forget_embedding_model.sql
 \ir functions/operator/grant_api.sql
 \ir functions/operator/import_memories.sql
+\ir functions/operator/list_roles.sql
 \ir functions/operator/memories_to_embed.sql
+\ir functions/operator/rebuild_words.sql
 \ir functions/operator/register_embedding_model.sql
 \ir functions/operator/revoke_api.sql
 \ir functions/operator/set_maximum_live_memories.sql
 \ir functions/operator/set_steward.sql
 \ir functions/operator/store_statistics.sql
+\ir functions/operator/unbind_role.sql
 \ir functions/operator/verify_store.sql
 \ir functions/recall/rank_claims.sql
 \ir functions/recall/rank_memories.sql
 \ir functions/recall/recall.sql
 \ir functions/schema/help.sql
+\ir functions/schema/read_json.sql
 \ir functions/schema/schema_version.sql
 \ir compile.sql
 \ir fill.sql
 \ir obsolete.sql
 \ir grants.sql
-\ir digest.sql
 -- end
+select memstore.record_deployment(:'code', :'migrations') as recorded \gset
+\endif
 
 delete from memstore.yoyo_lock where pid = 0;
 commit;

@@ -14,12 +14,35 @@ begin
 end
 $$;
 
-create table if not exists memstore.yoyo_lock (
-  locked int default 1,
-  ctime timestamp,
-  pid int not null,
-  primary key (locked)
-);
+-- A dump's schema without its rows lacks the record of the migrations, the settings and the counter of claims.
+do $$
+begin
+  if to_regclass('memstore.deployment') is not null then
+    if not exists (select from memstore.deployment) then
+      raise exception using
+        errcode = 'MS024',
+        schema = 'memstore',
+        constraint = 'rows_absent',
+        message = 'The schema is there without its rows.',
+        hint = 'Restore the rows of the dump, too (pg_restore --data-only); or drop the schema, and install again.';
+    end if;
+  end if;
+end
+$$;
+
+-- Of installers that start at once in a schema that is empty, one waits for the other here.
+do $$
+begin
+  create table if not exists memstore.yoyo_lock (
+    locked int default 1,
+    ctime timestamp,
+    pid int not null,
+    primary key (locked)
+  );
+exception when unique_violation or duplicate_table then
+  null;
+end
+$$;
 
 -- Waits for a running yoyo as long as yoyo itself would. yoyo writes its pid; 0 is an installer's.
 do $$

@@ -1,10 +1,24 @@
 -- Drops the functions and triggers that an earlier version created and this one doesn't. It loads after their
 -- replacements, so that nothing depends on them any more.
-drop trigger if exists open_challenges_once on memstore.open_challenges;
+do $$
+begin
+  -- IF EXISTS would lock the table against reads also where there is no such trigger.
+  if exists (
+    select
+    from pg_trigger t
+    where t.tgrelid = 'memstore.open_challenges'::regclass
+    and t.tgname = 'open_challenges_once'
+  ) then
+    drop trigger open_challenges_once on memstore.open_challenges;
+  end if;
+end
+$$;
 drop function if exists
   memstore.compile_similarities(),
   memstore.corrected(memstore.memories),
+  memstore.ensure_embedding_model(text, integer, text),
   memstore.insert_row(memstore.memories, uuid),
+  memstore.insert_rows(memstore.memories[]),
   memstore.lock_user(uuid),
   memstore.lock_user(uuid, text),
   memstore.lock_writer(uuid),
@@ -17,8 +31,10 @@ drop function if exists
   memstore.note_records(),
   memstore.note_retired_claims(),
   memstore.project_retired_claims(),
+  memstore.refuse(text, text, text),
   memstore.score_memories(uuid, text, real[], text, text[], bigint[]),
   memstore.skip_known_challenge(),
+  memstore.write_memories(memstore.memories[]),
   memstore.write_memories(memstore.memories[], boolean),
   memstore.write_memory(memstore.memories, uuid, boolean),
   memstore.write_user(memstore.users);

@@ -35,7 +35,7 @@ begin
     insert into memstore._yoyo_migration (migration_hash, migration_id, applied_at_utc)
     select encode(sha256(convert_to(d.name, 'UTF8')), 'hex'), d.name, d.installed_at at time zone 'UTC'
     from memstore.deployment d
-    where d.name <> 'sql'
+    where d.name not in ('sql', 'words')
     on conflict (migration_hash) do nothing;
   end if;
 end

@@ -171,7 +171,7 @@ def recorded(conninfo: str) -> list[tuple[str, str | None, str | None]]:
         return connection.execute(
             "select coalesce(d.name, y.migration_id), d.checksum, y.migration_hash"
             " from memstore.deployment d full join memstore._yoyo_migration y on y.migration_id = d.name"
-            " order by 1"
+            " where d.name is distinct from 'words' order by 1"
         ).fetchall()
 
 

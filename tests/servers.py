@@ -53,11 +53,11 @@ def server_folder(prefix: str = "memstore-test-") -> Iterator[Path]:
 
 
 @contextmanager
-def private_server(binaries: Path | None = None) -> Iterator[Server]:
-    """A server of our own, gone afterwards."""
+def private_server(binaries: Path | None = None, **settings: str) -> Iterator[Server]:
+    """A server of our own, with more settings perhaps, gone afterwards."""
     with server_folder() as folder:
         data = Path(folder, "data")
-        with embedded.EmbeddedServer(data, binaries=binaries, settings=SETTINGS) as private:
+        with embedded.EmbeddedServer(data, binaries=binaries, settings=SETTINGS | settings) as private:
             yield server_at(private.url, private.data_dir / "server.log")
 
 

@@ -11,11 +11,13 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -341,6 +343,32 @@ class TestDeaths:
         finally:
             other.kill()
             other.wait()
+
+    def test_a_cluster_that_takes_longer_than_a_start(
+        self, new_dir: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """As on a machine where many first commands come at once: nobody gives up meanwhile."""
+        create = EmbeddedServer._create_cluster
+        begun = threading.Event()
+
+        def slowly(server: EmbeddedServer, *arguments: Any) -> None:
+            begun.set()
+            create(server, *arguments)
+            time.sleep(embedded._PATIENCE + 1)
+
+        monkeypatch.setattr(EmbeddedServer, "_create_cluster", slowly)
+        monkeypatch.setattr(embedded, "_PATIENCE", 10.0)
+
+        def enter(number: int) -> bool:
+            if number:
+                begun.wait()
+            with EmbeddedServer(new_dir, settings=FAST) as server:
+                together.wait()
+                return server.started
+
+        together = threading.Barrier(3)
+        with ThreadPoolExecutor(3) as threads:
+            assert list(threads.map(enter, range(3))) == [True, False, False]
 
     def test_an_unfinished_cluster_is_made_anew(self, new_dir: Path, hold: Hold) -> None:
         user = hold(new_dir)

@@ -33,7 +33,7 @@ from memstore.errors import MigrationRefused
 from tests.cli.running import complaints, documents, invoke
 from tests.databases import empty_database, psql_install, skip_without
 from tests.sql.api import call_all
-from tests.sql.support import account_of, steward_of
+from tests.sql.support import account_of, refused, steward_of
 
 if TYPE_CHECKING:
     from tests.servers import Server
@@ -386,6 +386,34 @@ class TestRowSecurity:
                     end()
                     assert other.execute(query).fetchall() == []
                     other.commit()
+
+
+class TestBoundRoles:
+    """A role that is set for one transaction is forgotten with it."""
+
+    def test_the_role_is_the_transactions(self, db: psycopg.Connection, pooled: str) -> None:
+        for name in ("one", "two"):
+            role = f"memstore_pooled_{name}"
+            db.execute(f"create role {role}; grant {role} to {APPLICATION}".encode())
+            db.execute("select memstore.bind_role(%s, %s)", [role, account_of(db, name)])
+            db.execute("select memstore.insert_memory(%s, %s)", [account_of(db, name), f"of {name}"])
+        query = "select body from memstore.my_list_memories()"
+        try:
+            with (
+                psycopg.connect(pooled, prepare_threshold=None) as one,
+                psycopg.connect(pooled, prepare_threshold=None) as other,
+            ):
+                for name in ("one", "two"):
+                    for end in (one.commit, one.rollback):
+                        one.execute(f"set local role memstore_pooled_{name}".encode())
+                        assert one.execute(query).fetchall() == [(f"of {name}",)]
+                        end()
+                        with refused("actor_unknown", "actor"):
+                            other.execute(query)
+                        other.rollback()
+        finally:
+            db.execute("drop owned by memstore_pooled_one, memstore_pooled_two")
+            db.execute("drop role memstore_pooled_one, memstore_pooled_two")
 
 
 def dbname_of(conninfo: str) -> str:

@@ -96,7 +96,13 @@ def test_the_references_refusals(db: psycopg.Connection) -> None:
     for name, message in db.execute("select name, message from memstore.refusals"):
         assert listed.pop(name) == message
     # What is raised before there is anything of memstore in the database.
-    assert listed.keys() == {"encoding_unsupported", "version_unsupported", "yoyo_locked", "owner_differs"}
+    assert listed.keys() == {
+        "encoding_unsupported",
+        "version_unsupported",
+        "yoyo_locked",
+        "owner_differs",
+        "rows_absent",
+    }
 
 
 def test_the_references_rules(db: psycopg.Connection) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
+import uuid
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Barrier
@@ -20,8 +22,10 @@ from tests.databases import (
     empty_database,
     long_but,
     names,
+    program,
     psql_install,
     recorded,
+    run,
     yoyo,
 )
 from tests.generate.install import digest_sql
@@ -218,10 +222,124 @@ class TestRefusals:
                 connection.execute("drop role memstore_nobody")
 
 
+def adopted_then_yoyo(conninfo: str) -> None:
+    """As the guide has it for such a schema; an upgrade is yoyo alone."""
+    with psycopg.connect(conninfo) as connection:
+        installed = connection.execute("select to_regclass('memstore.deployment')").fetchone() != (None,)
+    if not installed:
+        files = [schema.sql_dir() / name for name in ("adopted_schema.sql", "yoyo.sql")]
+        run(
+            [
+                program("psql"),
+                "-Xq1",
+                "-v",
+                "ON_ERROR_STOP=1",
+                "-d",
+                conninfo,
+                *(f"-f{file}" for file in files),
+            ]
+        )
+    yoyo(conninfo, "apply")
+
+
+IN_ITS_SCHEMA = {**WAYS, "yoyo": adopted_then_yoyo}
+
+
+class TestASchemaThatADbaMade:
+    """Its role owns the schema, and may not create one in the database."""
+
+    @pytest.fixture
+    def adopted(self, database: str) -> Iterator[str]:
+        role = f"memstore_tenant_{uuid.uuid4().hex[:8]}"
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute(f"create role {role} login".encode())
+            connection.execute(f"create schema memstore authorization {role}".encode())
+            yield make_conninfo(database, user=role)
+            connection.execute(f"drop owned by {role} cascade; drop role {role}".encode())
+
+    @staticmethod
+    def dumped(conninfo: str) -> str:
+        owner = str(conninfo_to_dict(conninfo)["user"])
+        return re.sub(rf"\b{owner}\b", "owner", dump(conninfo, "-n", "memstore"))
+
+    @pytest.mark.parametrize("way", IN_ITS_SCHEMA)
+    def test_installs_and_upgrades(self, way: str, adopted: str, installed: str) -> None:
+        for each in (way, *IN_ITS_SCHEMA):
+            IN_ITS_SCHEMA[each](adopted)
+            assert self.dumped(adopted) == self.dumped(installed)
+        assert [row[0] for row in recorded(adopted)] == [*MIGRATIONS, "sql"]
+
+    def test_an_upgrade_brings_what_is_new(self, package: Path, adopted: str) -> None:
+        schema.migrate(adopted)
+        TestRefusals._add_migration(package)
+        assert schema.migrate(adopted) == ["0999-later"]
+
+    def test_at_once(self, adopted: str, installed: str) -> None:
+        barrier = Barrier(6)
+
+        def install(number: int) -> None:
+            barrier.wait()
+            (schema.migrate, psql_install)[number % 2](adopted)
+
+        with ThreadPoolExecutor(6) as pool:
+            list(pool.map(install, range(6)))
+        assert self.dumped(adopted) == self.dumped(installed)
+
+
+class TestWaiting:
+    def test_an_applications_lock_stops_no_installation(self, database: str) -> None:
+        """An advisory lock is anybody's to take; this one was the installers'."""
+        with psycopg.connect(database, autocommit=True) as other:
+            other.execute("select pg_advisory_lock(7310603183541)")
+            for way in ("psql", "migrate"):
+                WAYS[way](database)
+
+    @pytest.mark.parametrize("way", ["migrate", "psql"])
+    def test_a_lock_of_an_application_is_waited_for_for_so_long(
+        self, way: str, package: Path, database: str
+    ) -> None:
+        """Unless the caller has set a limit, also none."""
+        schema.migrate(database)
+        timeout = package / "sql" / "timeout.sql"
+        timeout.write_text(timeout.read_text(encoding="utf-8").replace("'5s'", "'50ms'"), "utf-8")
+        # So that there is something to load.
+        (package / "sql" / "note.sql").write_text("select pg_catalog.pg_sleep(0);\n", "utf-8")
+        (package / "sql" / "digest.sql").write_text(digest_sql(), "utf-8")
+
+        def install(conninfo: str) -> str:
+            if way == "psql":
+                return psql_install(conninfo, package / "sql" / "install.sql", check=False).stderr
+            try:
+                schema.migrate(conninfo)
+            except psycopg.Error as error:
+                return str(error)
+            return ""
+
+        with psycopg.connect(database) as application:
+            application.execute("insert into memstore.users default values")
+            assert "canceling statement due to lock timeout" in install(database)
+            with ThreadPoolExecutor(1) as pool:
+                patient = pool.submit(install, make_conninfo(database, options="-c lock_timeout=0"))
+                with pytest.raises(TimeoutError):
+                    patient.result(1)
+                application.rollback()
+                assert patient.result(60) == ""
+
+
 class TestLoading:
     def test_each_file_is_listed_once(self) -> None:
         root = schema.sql_dir()
-        outside = {"install.sql", "lock.sql", "yoyo.sql"}
+        outside = {
+            *(
+                "adopted_schema.sql",
+                "digest.sql",
+                "install.sql",
+                "lock.sql",
+                "schema.sql",
+                "timeout.sql",
+                "yoyo.sql",
+            )
+        }
         listed = re.findall(r"^\\ir (\S+)$", (root / "install.sql").read_text(encoding="utf-8"), re.MULTILINE)
         code = [name for name in listed if not name.startswith("../") and name not in outside]
         files = {str(path.relative_to(root)) for path in root.rglob("*.sql")} - outside
@@ -229,7 +347,7 @@ class TestLoading:
             name for name in files if not name.startswith(("examples/", "options/", "recipes/"))
         }  # run by hand
         assert sorted(code) == sorted(files)
-        assert code[-1] == "digest.sql"
+        assert code[0] == "lock_tables.sql"
 
     def test_each_migration_is_listed_once_and_in_order(self) -> None:
         listed = (schema.sql_dir() / "install.sql").read_text(encoding="utf-8")
@@ -314,6 +432,7 @@ class TestLoading:
 
     def test_rights_survive_a_reload(self, db: psycopg.Connection) -> None:
         before = names(db, "select proacl::text from pg_proc where pronamespace = 'memstore'::regnamespace")
+        db.execute("delete from memstore.deployment where name = 'sql'")
         with db.transaction():
             schema.load_code(db)
         assert before == names(

@@ -30,9 +30,10 @@ from memstore import (
     StoreUnavailable,
     schema,
 )
-from tests.databases import admin_conninfo, empty_database, environment, program, skip_without
+from tests.databases import admin_conninfo, empty_database, environment, names, program, skip_without
 from tests.documents import ROOT, blocks
 from tests.sql.support import EVIDENCE, SYSTEM
+from tests.test_scaling import READS, WRITES, answer
 
 if TYPE_CHECKING:
     from tests.servers import Server
@@ -190,13 +191,93 @@ def test_the_api_is_the_shards(cluster: Cluster) -> None:
     assert execute(cluster.proxy, types) == execute(cluster.claims, types)
 
 
+def comparable(value: object) -> object:
+    """Without times, and with the order of the ids in their place: both differ from store to store."""
+    text = re.sub(r"datetime\.datetime\(.*?tzinfo=[^)]*\)+|\d{4}-\d\d-\d\d[T ][\d:.+]+", "time", repr(value))
+    found = {each: n for n, each in enumerate(dict.fromkeys(re.findall(r"[0-9a-f-]{36}", text)))}
+    return re.sub(r"[0-9a-f-]{36}", lambda each: str(found[each[0]]), text)
+
+
+def test_every_function_does_what_it_does_in_one_store(cluster: Cluster, db: psycopg.Connection) -> None:
+    """All of the API, as its view lists it: who adds a function says here, too, how it is called."""
+    functions = names(db, "select name from memstore.api where not owner_only")
+    with psycopg.connect(cluster.proxy) as proxy:
+        there = "select proname::text from pg_proc where pronamespace = 'memstore'::regnamespace"
+        assert names(proxy, there) == functions
+    store = (schema.sql_dir() / "examples" / "store.sql").read_text(encoding="utf-8")
+    db.execute(store.encode())
+    db.execute("select memstore.configure(system_recall_enabled => true)")
+    with psycopg.connect(cluster.application, autocommit=True) as proxy:
+        for statement in store.partition("\n")[2].split(";\n"):
+            marked = "memstore.set_steward(memstore.create_user(external_ref => 'steward-1'), true)"
+            proxy.execute(
+                statement.replace(marked, "memstore.create_user(external_ref => 'steward-1')").encode()
+            )
+            if marked in statement:
+                execute(cluster.claims, f"select {marked}")
+        refused = set()
+        last = ("promote_memory", "supersede_with", "delete_memory", "delete_user")
+        ordered = [*sorted(functions & READS.keys()), *sorted(functions - READS.keys() - set(last)), *last]
+        for name in ordered:
+            arguments = (READS | WRITES)[name]
+            said = []
+            for connection in (db, proxy):
+                try:
+                    said.append(comparable(answer(connection, name, arguments)))
+                except psycopg.Error as error:
+                    said.append(error.diag.constraint_name)
+                    refused.add(name)
+            assert said[0] == said[1], name
+            assert said[0] != "[]", name
+        # It was superseded before.
+        assert refused == {"supersede_with"}
+
+
+def exported(store: Store, account: UUID, page_size: int) -> list[dict[str, Any]]:
+    """All pages, of which only the last is not full."""
+    found: list[dict[str, Any]] = []
+    while True:
+        after = UUID(found[-1]["id"]) if found else None
+        page = store.export_memories(account, page_size=page_size, after=after)
+        found += page
+        if len(page) < page_size:
+            return found
+
+
 def test_exports(store: Store, pair: tuple[UUID, UUID]) -> None:
-    """Of the account's own buckets, from its shard."""
+    """The account's own from its shard, then its claims, in pages of any size."""
     for account in pair:
-        memory = store.insert_memory(account, "I use pnpm, not npm.")
-        claim(store, account, "Okapis are rare.")
-        assert [document["id"] for document in store.export_memories(account)] == [str(memory.id)]
-        assert store.export_account(account)["memories"] == 1
+        kept = [store.insert_memory(account, f"I use pnpm {n}.").id for n in range(3)]
+        kept.append(store.supersede_memory(account, kept.pop(), "I use npm.").id)
+        claims = [claim(store, account, f"Okapis are rare {n}.") for n in range(3)]
+        whole = exported(store, account, 1000)
+        assert len(whole) == 7
+        assert [UUID(each["id"]) for each in whole[:3]] == kept[::-1]
+        assert [UUID(each["id"]) for each in whole[4:]] == claims[::-1]
+        for page_size in range(1, 9):
+            assert exported(store, account, page_size) == whole
+        described = store.export_account(account)
+        assert (described["memories"], described["live_memories"]) == (7, 6)
+        with pytest.raises(MemoryNotFound):
+            store.export_memories(account, after=uuid4())
+        with pytest.raises(InvalidValue):
+            store.export_memories(account, page_size=10001)
+
+
+def test_a_function_without_a_place_is_refused(cluster: Cluster) -> None:
+    api = schema.sql_dir() / "examples" / "sharding" / "api.sql"
+    ((view,),) = execute(cluster.claims, "select pg_get_viewdef('memstore.api_functions'::regclass)")
+    replace = "create or replace view memstore.api_functions as "
+    unplaced = "select 'memstore.lexemes(text, text)'::regprocedure, 'lexemes'"
+    try:
+        execute(cluster.claims, f"{replace} {view.strip(' ;')} union all {unplaced}")
+        result = subprocess.run(
+            [program("psql"), "-qAtX", "-d", cluster.claims, "-f", api], text=True, capture_output=True
+        )
+    finally:
+        execute(cluster.claims, f"{replace} {view}")
+    assert (result.returncode, result.stdout) == (3, "")
+    assert "No place for: lexemes." in result.stderr
 
 
 def test_accounts_are_spread(cluster: Cluster, store: Store) -> None:

@@ -17,7 +17,9 @@ from memstore.models import (
     Invariant,
     Memory,
     RankedMemory,
+    RebuiltPage,
     Recall,
+    Role,
     Rule,
     Settings,
     Statistic,
@@ -76,7 +78,10 @@ class AsyncFunctions(ABC):
         bucket, with the records on its claims, and the account. Another account's claim that one of these
         memories had replaced stays superseded; it then points at that memory's own replacement, or at
         nothing. Records that the account wrote on others' claims stay, without their texts, so that no status
-        changes; the account's row then stays too, as a bare id that can do nothing.
+        changes; the account's row then stays too, as a bare id that can do nothing. A claim that a steward
+        corrected or promoted has a replacement, which is the steward's: it stays, with the slug, entity, tier
+        and language that it has from the claim. A role that was bound to the account reaches nothing any
+        more.
 
         Args:
             actor: the account.
@@ -102,14 +107,14 @@ class AsyncFunctions(ABC):
         """
         return await self.run(calls.find_user(external_ref=external_ref))
 
-    async def delete_memory(self, actor: UUID | str, id: UUID | str) -> Memory:
+    async def delete_memory(self, actor: UUID | str | None, id: UUID | str) -> Memory:
         """Deletes a memory.
 
         Calls `memstore.delete_memory`. The row is gone. Memories that it had replaced stay superseded, and
         point at its own replacement, or at nothing.
 
         Args:
-            actor: the account.
+            actor: the account; None for that of a bound role.
             id: the memory, live or superseded.
 
         Returns:
@@ -121,7 +126,7 @@ class AsyncFunctions(ABC):
         """
         return await self.run(calls.delete_memory(actor=actor, id=id))
 
-    async def export_account(self, actor: UUID | str) -> Document:
+    async def export_account(self, actor: UUID | str | None = None) -> Document:
         """Describes an account in the first line of its export.
 
         Calls `memstore.export_account`. The other lines of the file are those of export_memories; the number
@@ -129,7 +134,7 @@ class AsyncFunctions(ABC):
         owns the memories. The ceiling and the steward's mark are the operator's to set, and are not exported.
 
         Args:
-            actor: the account.
+            actor: the account; None for that of a bound role.
 
         Returns:
             An object: export, the version of the format; language, the account's; memories, how many
@@ -141,7 +146,7 @@ class AsyncFunctions(ABC):
         return await self.run(calls.export_account(actor=actor))
 
     async def export_memories(
-        self, actor: UUID | str, *, page_size: int = 1000, after: UUID | str | None = None
+        self, actor: UUID | str | None = None, *, page_size: int = 1000, after: UUID | str | None = None
     ) -> list[Document]:
         """Exports all memories of an account, as import_memories takes them.
 
@@ -156,7 +161,7 @@ class AsyncFunctions(ABC):
         accounts wrote them (list_records shows them): an imported claim is a candidate.
 
         Args:
-            actor: the account.
+            actor: the account; None for that of a bound role.
             page_size: how many memories, 1 to 10,000; 1,000 by default.
             after: the id of the last memory of the previous page.
 
@@ -172,7 +177,7 @@ class AsyncFunctions(ABC):
         return await self.run(calls.export_memories(actor=actor, page_size=page_size, after=after))
 
     async def find_ids(
-        self, actor: UUID | str, prefix: str, *, kind: str = "memory", page_size: int = 200
+        self, actor: UUID | str | None, prefix: str, *, kind: str = "memory", page_size: int = 200
     ) -> list[UUID]:
         """Finds the ids with a prefix, of what the account can name.
 
@@ -180,7 +185,7 @@ class AsyncFunctions(ABC):
         range of ids, however many the account has.
 
         Args:
-            actor: the account.
+            actor: the account; None for that of a bound role.
             prefix: the id's first characters, in either case; another text begins no id.
             kind: memory: the account's own, live or superseded; claim: its own claims, and for a steward all
                 live ones; challenge: for a steward, those on live claims that have an open one; memory.
@@ -196,13 +201,13 @@ class AsyncFunctions(ABC):
         """
         return await self.run(calls.find_ids(actor=actor, prefix=prefix, kind=kind, page_size=page_size))
 
-    async def get_memory(self, actor: UUID | str, id: UUID | str) -> Memory:
+    async def get_memory(self, actor: UUID | str | None, id: UUID | str) -> Memory:
         """Returns one memory by its id.
 
         Calls `memstore.get_memory`.
 
         Args:
-            actor: the account.
+            actor: the account; None for that of a bound role.
             id: the memory, live or superseded.
 
         Returns:
@@ -215,14 +220,16 @@ class AsyncFunctions(ABC):
         return await self.run(calls.get_memory(actor=actor, id=id))
 
     async def insert_memories(
-        self, actor: UUID | str, memories: Iterable[Mapping[str, object]]
+        self, actor: UUID | str | None, memories: Iterable[Mapping[str, object]]
     ) -> list[Memory]:
         """Remembers many things at once, all of them or none.
 
-        Calls `memstore.insert_memories`.
+        Calls `memstore.insert_memories`. What is wrong with an item is found before the account is locked;
+        what costs while it is locked are the lexemes, up to 10 ms for a body of 2,000 characters, and the
+        writing.
 
         Args:
-            actor: the account whose memories they are.
+            actor: the account whose memories they are; None for that of a bound role.
             memories: an array of up to 10,000 objects; their keys are the arguments of insert_memory but for
                 actor, embeddings are arrays of numbers, dates are texts such as 2026-08-25.
 
@@ -233,8 +240,9 @@ class AsyncFunctions(ABC):
             ActorUnknown: The account does not exist.
             QuotaReached: The account has no room for all.
             IdTaken: An id is taken, and not by the same memory.
-            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
-                broken (the message says which item); `violations` has every one that is.
+            InvalidMemory: Embeddings of this model have another number of dimensions. The operator has not
+                registered this embedding model. A rule of memories is broken (the message says which item);
+                `violations` has every one that is.
             InvalidValue: `memories` is not an array of up to 10,000 objects, or an item has an unknown key or
                 a value of another type; the message says which item.
         """
@@ -242,7 +250,7 @@ class AsyncFunctions(ABC):
 
     async def insert_memory(
         self,
-        actor: UUID | str,
+        actor: UUID | str | None,
         body: str,
         *,
         bucket: str = "user",
@@ -260,12 +268,12 @@ class AsyncFunctions(ABC):
     ) -> Memory:
         """Remembers one thing.
 
-        Calls `memstore.insert_memory`. Texts are trimmed of white space; an optional text that is empty
-        counts as absent. A caller-given id makes a retry safe: a call repeated with the same id, account and
-        content returns the row already there.
+        Calls `memstore.insert_memory`. Texts of up to 100,000 bytes are trimmed of white space; an optional
+        text that is empty counts as absent. A caller-given id makes a retry safe: a call repeated with the
+        same id, account and content returns the row already there.
 
         Args:
-            actor: the account whose memory it is.
+            actor: the account whose memory it is; None for that of a bound role.
             body: 1 to 2,000 characters.
             bucket: user (the account said so; the default), learned (a job learned it) or system (shared).
             source_ref: which work taught it, 1 to 200 characters.
@@ -288,8 +296,9 @@ class AsyncFunctions(ABC):
             ActorUnknown: The account does not exist.
             QuotaReached: The account holds as many live memories as it may.
             IdTaken: The id is taken, and not by the same memory.
-            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
-                broken (see list_rules); `violations` has every one that is.
+            InvalidMemory: Embeddings of this model have another number of dimensions. The operator has not
+                registered this embedding model. A rule of memories is broken (see list_rules); `violations`
+                has every one that is.
         """
         return await self.run(
             calls.insert_memory(
@@ -312,7 +321,7 @@ class AsyncFunctions(ABC):
 
     async def list_memories(
         self,
-        actor: UUID | str,
+        actor: UUID | str | None = None,
         *,
         bucket: str | None = None,
         include_superseded: bool = False,
@@ -324,7 +333,7 @@ class AsyncFunctions(ABC):
         Calls `memstore.list_memories`.
 
         Args:
-            actor: the account.
+            actor: the account; None for that of a bound role.
             bucket: only memories of user, learned or system.
             include_superseded: whether to list superseded memories too; false by default.
             page_size: how many memories, 1 to 200; 200 by default.
@@ -359,13 +368,13 @@ class AsyncFunctions(ABC):
         """
         return await self.run(calls.list_rules())
 
-    async def memories_as_of(self, actor: UUID | str, moment: datetime) -> list[Memory]:
+    async def memories_as_of(self, actor: UUID | str | None, moment: datetime) -> list[Memory]:
         """Lists the memories that were live at a past moment.
 
         Calls `memstore.memories_as_of`. Memories that were deleted since then are missing.
 
         Args:
-            actor: the account.
+            actor: the account; None for that of a bound role.
             moment: the moment.
 
         Returns:
@@ -377,7 +386,7 @@ class AsyncFunctions(ABC):
         """
         return await self.run(calls.memories_as_of(actor=actor, moment=moment))
 
-    async def memory_history(self, actor: UUID | str, id: UUID | str) -> list[Memory]:
+    async def memory_history(self, actor: UUID | str | None, id: UUID | str) -> list[Memory]:
         """Lists the whole chain of a memory, oldest first.
 
         Calls `memstore.memory_history`. The chain: the memory, those that it replaced, directly or not, those
@@ -385,7 +394,7 @@ class AsyncFunctions(ABC):
         stewards may read it.
 
         Args:
-            actor: the account.
+            actor: the account; None for that of a bound role.
             id: any memory of the chain that is the account's own (or a claim, for a steward).
 
         Returns:
@@ -416,7 +425,7 @@ class AsyncFunctions(ABC):
 
     async def set_embedding(
         self,
-        actor: UUID | str,
+        actor: UUID | str | None,
         id: UUID | str,
         embedding: Iterable[float] | None,
         embedding_model: str | None,
@@ -426,7 +435,7 @@ class AsyncFunctions(ABC):
         Calls `memstore.set_embedding`.
 
         Args:
-            actor: the account.
+            actor: the account; None for that of a bound role.
             id: the memory, live or superseded.
             embedding: as in insert_memory; None, with a None model, takes it away.
             embedding_model: its model; None with a None embedding.
@@ -437,10 +446,10 @@ class AsyncFunctions(ABC):
         Raises:
             ActorUnknown: The account does not exist.
             MemoryNotFound: No memory of the account has the id.
-            InvalidMemory: Embeddings of this model have another number of dimensions. A rule is broken: An
-                embedding is a flat array of 1 to 16,000 numbers, none beyond 1e6 in magnitude and one of at
-                least 1e-6, and comes with its model. The embedding's model has 1 to 200 characters, and comes
-                with the embedding.
+            InvalidMemory: Embeddings of this model have another number of dimensions. The operator has not
+                registered this embedding model. A rule is broken: An embedding is a flat array of 1 to 16,000
+                numbers, none beyond 1e6 in magnitude and one of at least 1e-6, and comes with its model. The
+                embedding's model has 1 to 200 characters, and comes with the embedding.
         """
         return await self.run(
             calls.set_embedding(actor=actor, id=id, embedding=embedding, embedding_model=embedding_model)
@@ -448,7 +457,7 @@ class AsyncFunctions(ABC):
 
     async def supersede_memory(
         self,
-        actor: UUID | str,
+        actor: UUID | str | None,
         target: UUID | str,
         body: str,
         *,
@@ -470,11 +479,13 @@ class AsyncFunctions(ABC):
         language, entity and tier, what is left out (None) comes from the target, and an empty text clears it
         (the language then is the account's). A claim keeps its slug; its as_of is today and its admission
         candidate unless given. Nothing moves into or out of the system bucket. A steward may correct another
-        account's claim: the replacement is the steward's, and every open challenge of the claim is refuted. A
-        call repeated with the same id and content returns the row already there.
+        account's claim: the replacement is the steward's, and every open challenge of the claim is refuted.
+        Such a replacement inherits no source_ref; the claim's slug, entity, tier and language are the
+        steward's from then on, and stay when the claim's author is erased. A call repeated with the same id
+        and content returns the row already there.
 
         Args:
-            actor: the account that corrects.
+            actor: the account that corrects; None for that of a bound role.
             target: the memory to correct: live, and the account's own (or a claim, for a steward).
             body: 1 to 2,000 characters.
             bucket: user or learned (a claim stays in system); the target's where left out.
@@ -499,8 +510,9 @@ class AsyncFunctions(ABC):
             IdTaken: The id is taken.
             QuotaReached: A steward corrects another account's claim, and holds as many live memories as it
                 may.
-            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
-                broken; `violations` has every one that is.
+            InvalidMemory: Embeddings of this model have another number of dimensions. The operator has not
+                registered this embedding model. A rule of memories is broken; `violations` has every one that
+                is.
         """
         return await self.run(
             calls.supersede_memory(
@@ -521,13 +533,15 @@ class AsyncFunctions(ABC):
             )
         )
 
-    async def supersede_with(self, actor: UUID | str, target: UUID | str, replacement: UUID | str) -> Memory:
+    async def supersede_with(
+        self, actor: UUID | str | None, target: UUID | str, replacement: UUID | str
+    ) -> Memory:
         """Replaces a memory by another one that is already there.
 
         Calls `memstore.supersede_with`. Several memories may be replaced by the same one: a merge.
 
         Args:
-            actor: the account.
+            actor: the account; None for that of a bound role.
             target: the memory to replace: live, the account's own, of the bucket user or learned.
             replacement: the memory that replaces it: likewise, and not the target.
 
@@ -542,7 +556,7 @@ class AsyncFunctions(ABC):
 
     async def rank_claims(
         self,
-        actor: UUID | str,
+        actor: UUID | str | None,
         query: str,
         *,
         embedding: Iterable[float] | None = None,
@@ -566,7 +580,7 @@ class AsyncFunctions(ABC):
         places and shares of the pool are counted over the claims considered.
 
         Args:
-            actor: any account.
+            actor: any account; None for that of a bound role.
             query: the turn, as in rank_memories.
             embedding: the turn's embedding.
             embedding_model: its model.
@@ -583,7 +597,7 @@ class AsyncFunctions(ABC):
 
     async def rank_memories(
         self,
-        actor: UUID | str,
+        actor: UUID | str | None,
         query: str,
         *,
         embedding: Iterable[float] | None = None,
@@ -614,7 +628,7 @@ class AsyncFunctions(ABC):
         of the turn, as it is written, and no stop word of the memory's language.
 
         Args:
-            actor: the account.
+            actor: the account; None for that of a bound role.
             query: the turn.
             embedding: the turn's embedding; one that no memory could have is as none.
             embedding_model: its model.
@@ -635,7 +649,7 @@ class AsyncFunctions(ABC):
 
     async def recall(
         self,
-        actor: UUID | str,
+        actor: UUID | str | None,
         query: str,
         *,
         embedding: Iterable[float] | None = None,
@@ -656,7 +670,7 @@ class AsyncFunctions(ABC):
         memories left. What that leaves out is not counted: it would tell how large the shared store is.
 
         Args:
-            actor: the account.
+            actor: the account; None for that of a bound role.
             query: the turn; its first 512 characters count.
             embedding: the turn's embedding; one that no memory could have is as none.
             embedding_model: its model.
@@ -688,7 +702,7 @@ class AsyncFunctions(ABC):
 
     async def challenge_memory(
         self,
-        actor: UUID | str,
+        actor: UUID | str | None,
         memory_id: UUID | str,
         ground: str,
         *,
@@ -702,7 +716,7 @@ class AsyncFunctions(ABC):
         challenge.
 
         Args:
-            actor: the account.
+            actor: the account; None for that of a bound role.
             memory_id: the claim, live or superseded.
             ground: why, 1 to 2,000 characters.
             evidence_refs: absent, or 1 to 20 objects with kind (receipt, memory, url), ref (2,000 characters)
@@ -727,7 +741,7 @@ class AsyncFunctions(ABC):
 
     async def list_claims(
         self,
-        actor: UUID | str,
+        actor: UUID | str | None = None,
         *,
         status: str | None = None,
         page_size: int = 50,
@@ -738,7 +752,7 @@ class AsyncFunctions(ABC):
         Calls `memstore.list_claims`.
 
         Args:
-            actor: the steward.
+            actor: the steward; None for that of a bound role.
             status: only claims that are candidate, admitted, rejected or suspended.
             page_size: how many claims, 1 to 200; 50 by default.
             after: the id of the last claim of the previous page.
@@ -754,13 +768,13 @@ class AsyncFunctions(ABC):
         """
         return await self.run(calls.list_claims(actor=actor, status=status, page_size=page_size, after=after))
 
-    async def list_records(self, actor: UUID | str, memory_id: UUID | str) -> list[AdmissionRecord]:
+    async def list_records(self, actor: UUID | str | None, memory_id: UUID | str) -> list[AdmissionRecord]:
         """Lists the records about a claim, oldest first.
 
         Calls `memstore.list_records`.
 
         Args:
-            actor: any account.
+            actor: any account; None for that of a bound role.
             memory_id: the claim, live or superseded.
 
         Returns:
@@ -775,13 +789,13 @@ class AsyncFunctions(ABC):
         """
         return await self.run(calls.list_records(actor=actor, memory_id=memory_id))
 
-    async def memory_status(self, actor: UUID | str, memory_id: UUID | str) -> str | None:
+    async def memory_status(self, actor: UUID | str | None, memory_id: UUID | str) -> str | None:
         """Returns the status of a claim, which its records decide.
 
         Calls `memstore.memory_status`.
 
         Args:
-            actor: any account.
+            actor: any account; None for that of a bound role.
             memory_id: the claim, live or superseded.
 
         Returns:
@@ -794,7 +808,7 @@ class AsyncFunctions(ABC):
 
     async def promote_memory(
         self,
-        actor: UUID | str,
+        actor: UUID | str | None,
         target: UUID | str,
         stance: str,
         evidence_refs: Sequence[Mapping[str, object]],
@@ -806,10 +820,11 @@ class AsyncFunctions(ABC):
 
         Calls `memstore.promote_memory`. For stewards. Supersedes the claim by a tombstone with the same slug:
         a pointer to the position, which no recall returns. Every open challenge of the claim is refuted, as
-        by any steward's correction.
+        by any steward's correction. The claim's slug and entity stay with the tombstone, also when the
+        claim's author is erased.
 
         Args:
-            actor: the steward.
+            actor: the steward; None for that of a bound role.
             target: the claim, live.
             stance: the position's id, 1 to 200 characters: lowercase words joined by single hyphens.
             evidence_refs: as in insert_memory.
@@ -838,14 +853,14 @@ class AsyncFunctions(ABC):
         )
 
     async def record_admission(
-        self, actor: UUID | str, memory_id: UUID | str, verdict: str, ground: str
+        self, actor: UUID | str | None, memory_id: UUID | str, verdict: str, ground: str
     ) -> AdmissionRecord:
         """Records a steward's verdict on a claim.
 
         Calls `memstore.record_admission`. The latest verdict counts. A verdict closes no challenge.
 
         Args:
-            actor: the steward.
+            actor: the steward; None for that of a bound role.
             memory_id: the claim, live or superseded.
             verdict: admitted or rejected.
             ground: why, 1 to 2,000 characters.
@@ -865,7 +880,7 @@ class AsyncFunctions(ABC):
         )
 
     async def refute_challenge(
-        self, actor: UUID | str, challenge_id: UUID | str, ground: str
+        self, actor: UUID | str | None, challenge_id: UUID | str, ground: str
     ) -> AdmissionRecord:
         """Refutes a challenge, which closes it.
 
@@ -873,7 +888,7 @@ class AsyncFunctions(ABC):
         and changes nothing.
 
         Args:
-            actor: the steward.
+            actor: the steward; None for that of a bound role.
             challenge_id: the challenge, open or closed.
             ground: why, 1 to 2,000 characters.
 
@@ -887,6 +902,34 @@ class AsyncFunctions(ABC):
             InvalidValue: A rule is broken: A record's ground has 1 to 2,000 characters and is not blank.
         """
         return await self.run(calls.refute_challenge(actor=actor, challenge_id=challenge_id, ground=ground))
+
+    async def bind_role(self, role: str, user_id: UUID | str) -> None:
+        """Binds a role to an account: the role reaches this account and no other.
+
+        Calls `memstore.bind_role`. Operator only. For the login of one agent, or of a tenant's service. The
+        role is granted my_<function> for each function of the API that has an actor, but not create_user,
+        find_user and delete_user; and help, list_rules, memory_violations and schema_version, which name no
+        account. A my_ function takes the arguments of its function, with actor as the last: the account may
+        be left out where the role is bound to one only. It can be bound to more than one.
+
+        The role that counts is the one that was SET in the session, else its login: so a login that is a
+        member of the role, as PostgREST's authenticator is, acts for its account after set role or set local
+        role. Where the role is granted SELECT on users, memories or memory_admissions, it sees the rows of
+        its accounts, whatever memstore.actor says. An erasure of the account ends the binding; a role that is
+        renamed has none. verify_store names roles that reach more by what they were granted later.
+
+        Args:
+            role: the role's name.
+            user_id: the account.
+
+        Raises:
+            ActorUnknown: The account does not exist.
+            InvalidValue: There is no such role. It is a superuser, the schema's owner, has BYPASSRLS,
+                CREATEROLE or REPLICATION, or can call the API or read and write more than its own rows; or is
+                a member of such a role.
+            AccessDenied: The role isn't the schema's owner.
+        """
+        return await self.run(calls.bind_role(role=role, user_id=user_id))
 
     async def configure(
         self,
@@ -902,6 +945,7 @@ class AsyncFunctions(ABC):
         maximum_system_pool: int | None = None,
         speaker_share: float | None = None,
         source_share: float | None = None,
+        registered_models_only: bool | None = None,
     ) -> Settings:
         """Changes the store's settings and returns them.
 
@@ -920,6 +964,7 @@ class AsyncFunctions(ABC):
             maximum_system_pool: claims that rank_claims returns at most, 0 or more.
             speaker_share: 0 to 1: by how much more a memory counts whose label the turn names.
             source_share: 0 to 1: how much the best memory of the same source_ref counts.
+            registered_models_only: whether an embedding needs a model that is registered.
 
         Returns:
             The settings.
@@ -942,51 +987,73 @@ class AsyncFunctions(ABC):
                 maximum_system_pool=maximum_system_pool,
                 speaker_share=speaker_share,
                 source_share=source_share,
+                registered_models_only=registered_models_only,
             )
         )
 
-    async def forget_embedding_model(self, name: str) -> None:
+    async def forget_embedding_model(self, name: str, *, clear: bool = False) -> None:
         """Takes back register_embedding_model.
 
         Calls `memstore.forget_embedding_model`. Operator only. The name is deleted at once where no memory
-        uses it, and otherwise with its last embedding.
+        uses it, and otherwise with its last embedding. With clear, the embeddings of the model are removed
+        from all memories, of every account, which stay without one: for a name that an account has taken with
+        another number of dimensions. Register the name afterwards, and embed the bodies again
+        (memories_to_embed). What other transactions write meanwhile stays: repeat the call, or let the
+        setting registered_models_only keep them from the name first.
 
         Args:
             name: the model's name.
+            clear: whether to remove the embeddings that use it; false where left out.
 
         Raises:
             AccessDenied: The role isn't the schema's owner.
         """
-        return await self.run(calls.forget_embedding_model(name=name))
+        return await self.run(calls.forget_embedding_model(name=name, clear=clear))
 
-    async def grant_api(self, role: str) -> None:
-        """Lets a role call the API.
+    async def grant_api(self, role: str, *, bundle: str = "all") -> None:
+        """Lets a role call the API, or a part of it.
 
         Calls `memstore.grant_api`. Operator only. The role may call what sql/functions has outside operator/,
-        and nothing else: no table, no operator function. Functions that a later version adds are granted to
-        it too, when that version is loaded.
+        and nothing else: no table, no operator function. Whoever may call it may name any account: bind_role
+        lets a role reach one account alone.
+
+        What a role is granted is recorded. Functions that a later version adds to its bundle are granted to
+        it too, when that version is loaded; what is revoked from it by hand stays revoked, and what it is
+        granted by hand is never added to. list_roles shows it. A call for a role that has another bundle
+        replaces that.
+
+        Bundles::
+
+            all    every function
+            write  all but create_user and delete_user
+            read   those that change nothing
 
         Args:
             role: the role's name.
+            bundle: all, write or read; all where left out.
 
         Raises:
-            InvalidValue: There is no such role.
+            InvalidValue: There is no such role, or no such bundle. The role, or a member of it, is bound to
+                an account.
             AccessDenied: The role isn't the schema's owner.
         """
-        return await self.run(calls.grant_api(role=role))
+        return await self.run(calls.grant_api(role=role, bundle=bundle))
 
     async def import_memories(
-        self, user_id: UUID | str, memories: Iterable[Mapping[str, object]]
+        self, user_id: UUID | str, memories: Iterable[Mapping[str, object]], *, raise_ceiling: bool = False
     ) -> list[Memory]:
         """Imports memories of one account with their ids and times.
 
         Calls `memstore.import_memories`. Operator only. As insert_memories, and objects may also have stance,
         inserted_at, updated_at, superseded_at and superseded_by_id; times are texts with a zone, such as
         2026-01-02T03:04:05Z. A memory may be superseded by one of the same call or by one that is stored.
+        With raise_ceiling an account that has no room gets as high a ceiling as it needs, and no higher: it
+        can then add nothing.
 
         Args:
             user_id: the account.
             memories: an array of up to 10,000 objects.
+            raise_ceiling: whether to raise a ceiling that is too low for them; false where left out.
 
         Returns:
             The memories in the order of the items.
@@ -996,13 +1063,44 @@ class AsyncFunctions(ABC):
             NotSupersedable: A superseded_by_id is one that no correction could have left.
             QuotaReached: The account has no room for all.
             IdTaken: An id is taken, and not by the same memory.
-            InvalidMemory: Embeddings of this model have another number of dimensions. A rule of memories is
-                broken (the message says which item); `violations` has every one that is.
+            InvalidMemory: Embeddings of this model have another number of dimensions. The operator has not
+                registered this embedding model. A rule of memories is broken (the message says which item);
+                `violations` has every one that is.
             InvalidValue: `memories` is not an array of up to 10,000 objects, or an item has an unknown key or
                 a value of another type; the message says which item.
             AccessDenied: The role isn't the schema's owner.
         """
-        return await self.run(calls.import_memories(user_id=user_id, memories=memories))
+        return await self.run(
+            calls.import_memories(user_id=user_id, memories=memories, raise_ceiling=raise_ceiling)
+        )
+
+    async def list_roles(self) -> list[Role]:
+        """Lists the roles that can execute functions of the schema, and what each was granted.
+
+        Calls `memstore.list_roles`. Operator only. Also roles that have been dropped and are still recorded,
+        which hold nothing; and those that can execute functions as members of others alone. Superusers are
+        left out.
+
+        Columns::
+
+            role        the role
+            bundle      what it was granted: all, write or read by grant_api, bound by bind_role, or
+                        by hand; dropped where there is no such role; NULL where it has no grant itself
+            accounts    the accounts that it is bound to
+            held        how many functions it can execute by a grant of its own
+            lacking     the functions of the bundle that it was granted none of
+            extra       functions beside the bundle that it was granted
+            members_of  the roles that hold functions, or own the schema, and that it is a member of
+            beyond      of a bound role, the roles by which it reaches more than its accounts: itself, or
+                        those that it is a member of
+
+        Returns:
+            One row for each role, in the order of their names.
+
+        Raises:
+            AccessDenied: The role isn't the schema's owner.
+        """
+        return await self.run(calls.list_roles())
 
     async def memories_to_embed(
         self, embedding_model: str, *, page_size: int = 1000, after: UUID | str | None = None
@@ -1029,11 +1127,34 @@ class AsyncFunctions(ABC):
             calls.memories_to_embed(embedding_model=embedding_model, page_size=page_size, after=after)
         )
 
+    async def rebuild_words(self, *, page_size: int = 1000, after: UUID | str | None = None) -> RebuiltPage:
+        """Makes the lexemes of memories again, page by page.
+
+        Calls `memstore.rebuild_words`. Operator only. For a store that came from another major version of
+        PostgreSQL, whose stemmers made its lexemes: until then queries miss what is now stemmed otherwise.
+        Call it with the last id of the previous page until last is None, each page in a transaction of its
+        own; the application goes on meanwhile. What is right already is read and not written. The page after
+        which none is left records that the whole store is of this server's dictionaries.
+
+        Args:
+            page_size: how many memories, 1 to 10,000; 1,000 by default.
+            after: the id of the last memory of the previous page.
+
+        Returns:
+            The last memory's id, or None if it was the last page; how many were read, and how many rebuilt.
+
+        Raises:
+            InvalidValue: `page_size` is not 1 to 10,000.
+            AccessDenied: The role isn't the schema's owner.
+        """
+        return await self.run(calls.rebuild_words(page_size=page_size, after=after))
+
     async def register_embedding_model(self, name: str, dimensions: int) -> None:
         """Fixes the number of dimensions of a model's embeddings.
 
         Calls `memstore.register_embedding_model`. Operator only. The first embedding of a model does the
-        same; a registered name also stays when no memory uses it.
+        same; a registered name also stays when no memory uses it. Where the setting registered_models_only is
+        on, only registered models are accepted.
 
         Args:
             name: the model's name, 1 to 200 characters.
@@ -1050,13 +1171,15 @@ class AsyncFunctions(ABC):
     async def revoke_api(self, role: str) -> None:
         """Takes back grant_api.
 
-        Calls `memstore.revoke_api`. Operator only.
+        Calls `memstore.revoke_api`. Operator only. It takes back every function that the role was granted, by
+        hand too, and forgets what was recorded of it, also of a role that was dropped. Bindings to accounts
+        end with unbind_role.
 
         Args:
             role: the role's name.
 
         Raises:
-            InvalidValue: There is no such role.
+            InvalidValue: There is no such role. The role is bound to an account.
             AccessDenied: The role isn't the schema's owner.
         """
         return await self.run(calls.revoke_api(role=role))
@@ -1143,6 +1266,22 @@ class AsyncFunctions(ABC):
         """
         return await self.run(calls.store_statistics())
 
+    async def unbind_role(self, role: str, *, user_id: UUID | str | None = None) -> None:
+        """Takes back bind_role.
+
+        Calls `memstore.unbind_role`. Operator only. With its last account a role loses what it was granted,
+        too. It also takes the bindings of a role that was dropped.
+
+        Args:
+            role: the role's name.
+            user_id: the account; all of the role's where left out.
+
+        Raises:
+            InvalidValue: The role is not bound to it.
+            AccessDenied: The role isn't the schema's owner.
+        """
+        return await self.run(calls.unbind_role(role=role, user_id=user_id))
+
     async def verify_store(self) -> list[Invariant]:
         """Checks the store's data against its rules.
 
@@ -1151,10 +1290,15 @@ class AsyncFunctions(ABC):
         and takes a while for a large one. Constraints and triggers hold all of this: a violation means a
         damaged disk, a superuser who disabled them, or a bug.
 
+        select * from memstore.altered_objects() names each object that a violation of guards is about. Who
+        can alter these can alter the list that they are compared with, too; memstore verify compares with the
+        list of its package.
+
         Invariants::
 
             users_rules, settings_rules, embedding_models_rules, memories_rules, memory_admissions_rules,
-            claim_counter_rules, deployment_rules   each row obeys the rules of its table
+            claim_counter_rules, deployment_rules, account_roles_rules,
+            api_roles_rules    each row obeys the rules of its table
             single_rows        settings and claim_counter have one row each
             live_memories      an account's count of live memories is that of its rows
             candidates         an account's counts of what recall can attach are those of its rows
@@ -1181,7 +1325,8 @@ class AsyncFunctions(ABC):
             claim_languages    the stored numbers of claims by language are theirs
             claim_words        the stored numbers of claims by lexeme are theirs
             claim_signs        the stored signs of their embeddings are theirs
-            guards             triggers and row-level security are on, constraints and indexes valid
+            bound_roles        each bound role exists, and reaches no account but its own
+            guards             tables, rules, triggers, functions and policies are as this version makes them
 
         Returns:
             Of each invariant its name, the number of violations, and the id of one of them (of a guard its

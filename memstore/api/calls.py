@@ -14,7 +14,9 @@ from memstore.models import (
     Invariant,
     Memory,
     RankedMemory,
+    RebuiltPage,
     Recall,
+    Role,
     Rule,
     Settings,
     Statistic,
@@ -22,7 +24,7 @@ from memstore.models import (
 )
 from memstore.wire import Function
 
-SCHEMA_VERSION: Final = 12
+SCHEMA_VERSION: Final = 17
 """The oldest schema that has all of these, by the number of its newest migration."""
 
 
@@ -46,22 +48,27 @@ find_user: Final[Function[UUID | None]] = Function(
 # Memories.
 
 delete_memory: Final[Function[Memory]] = Function(
-    "delete_memory", wire.row(Memory), {"actor": "uuid", "id": "uuid"}
+    "delete_memory", wire.row(Memory), {"actor": "uuid", "id": "uuid"}, own=True
 )
 export_account: Final[Function[Document]] = Function(
-    "export_account", wire.document, {"actor": "uuid"}, reads=True
+    "export_account", wire.document, {"actor": "uuid"}, reads=True, own=True
 )
 export_memories: Final[Function[list[Document]]] = Function(
-    "export_memories", wire.documents, {"actor": "uuid", "page_size": "integer", "after": "uuid"}, reads=True
+    "export_memories",
+    wire.documents,
+    {"actor": "uuid", "page_size": "integer", "after": "uuid"},
+    reads=True,
+    own=True,
 )
 find_ids: Final[Function[list[UUID]]] = Function(
     "find_ids",
     wire.identities,
     {"actor": "uuid", "prefix": "text", "kind": "text", "page_size": "integer"},
     reads=True,
+    own=True,
 )
 get_memory: Final[Function[Memory]] = Function(
-    "get_memory", wire.row(Memory), {"actor": "uuid", "id": "uuid"}, reads=True
+    "get_memory", wire.row(Memory), {"actor": "uuid", "id": "uuid"}, reads=True, own=True
 )
 insert_memories: Final[Function[list[Memory]]] = Function(
     "insert_memories",
@@ -69,6 +76,7 @@ insert_memories: Final[Function[list[Memory]]] = Function(
     {"actor": "uuid", "memories": "jsonb"},
     embeds="memories",
     identity=("memories",),
+    own=True,
 )
 insert_memory: Final[Function[Memory]] = Function(
     "insert_memory",
@@ -91,6 +99,7 @@ insert_memory: Final[Function[Memory]] = Function(
     },
     embeds="body",
     identity=("id",),
+    own=True,
 )
 list_memories: Final[Function[list[Memory]]] = Function(
     "list_memories",
@@ -103,13 +112,14 @@ list_memories: Final[Function[list[Memory]]] = Function(
         "after": "uuid",
     },
     reads=True,
+    own=True,
 )
 list_rules: Final[Function[list[Rule]]] = Function("list_rules", wire.rows(Rule), {}, reads=True)
 memories_as_of: Final[Function[list[Memory]]] = Function(
-    "memories_as_of", wire.rows(Memory), {"actor": "uuid", "moment": "timestamptz"}, reads=True
+    "memories_as_of", wire.rows(Memory), {"actor": "uuid", "moment": "timestamptz"}, reads=True, own=True
 )
 memory_history: Final[Function[list[Memory]]] = Function(
-    "memory_history", wire.rows(Memory), {"actor": "uuid", "id": "uuid"}, reads=True
+    "memory_history", wire.rows(Memory), {"actor": "uuid", "id": "uuid"}, reads=True, own=True
 )
 memory_violations: Final[Function[list[Violation]]] = Function(
     "memory_violations", wire.rows(Violation), {"memory": "jsonb"}
@@ -118,6 +128,7 @@ set_embedding: Final[Function[Memory]] = Function(
     "set_embedding",
     wire.row(Memory),
     {"actor": "uuid", "id": "uuid", "embedding": "real[]", "embedding_model": "text"},
+    own=True,
 )
 supersede_memory: Final[Function[Memory]] = Function(
     "supersede_memory",
@@ -140,9 +151,10 @@ supersede_memory: Final[Function[Memory]] = Function(
     },
     embeds="body",
     identity=("id",),
+    own=True,
 )
 supersede_with: Final[Function[Memory]] = Function(
-    "supersede_with", wire.row(Memory), {"actor": "uuid", "target": "uuid", "replacement": "uuid"}
+    "supersede_with", wire.row(Memory), {"actor": "uuid", "target": "uuid", "replacement": "uuid"}, own=True
 )
 
 # Recall.
@@ -153,6 +165,7 @@ rank_claims: Final[Function[list[RankedMemory]]] = Function(
     {"actor": "uuid", "query": "text", "embedding": "real[]", "embedding_model": "text"},
     embeds="query",
     reads=True,
+    own=True,
 )
 rank_memories: Final[Function[list[RankedMemory]]] = Function(
     "rank_memories",
@@ -160,6 +173,7 @@ rank_memories: Final[Function[list[RankedMemory]]] = Function(
     {"actor": "uuid", "query": "text", "embedding": "real[]", "embedding_model": "text"},
     embeds="query",
     reads=True,
+    own=True,
 )
 recall: Final[Function[Recall]] = Function(
     "recall",
@@ -174,6 +188,7 @@ recall: Final[Function[Recall]] = Function(
     },
     embeds="query",
     reads=True,
+    own=True,
 )
 
 # Governance of the system bucket.
@@ -182,18 +197,20 @@ challenge_memory: Final[Function[AdmissionRecord]] = Function(
     "challenge_memory",
     wire.row(AdmissionRecord),
     {"actor": "uuid", "memory_id": "uuid", "ground": "text", "evidence_refs": "jsonb"},
+    own=True,
 )
 list_claims: Final[Function[list[Claim]]] = Function(
     "list_claims",
     wire.rows(Claim),
     {"actor": "uuid", "status": "text", "page_size": "integer", "after": "uuid"},
     reads=True,
+    own=True,
 )
 list_records: Final[Function[list[AdmissionRecord]]] = Function(
-    "list_records", wire.rows(AdmissionRecord), {"actor": "uuid", "memory_id": "uuid"}, reads=True
+    "list_records", wire.rows(AdmissionRecord), {"actor": "uuid", "memory_id": "uuid"}, reads=True, own=True
 )
 memory_status: Final[Function[str | None]] = Function(
-    "memory_status", wire.value, {"actor": "uuid", "memory_id": "uuid"}, reads=True
+    "memory_status", wire.value, {"actor": "uuid", "memory_id": "uuid"}, reads=True, own=True
 )
 promote_memory: Final[Function[Memory]] = Function(
     "promote_memory",
@@ -206,18 +223,26 @@ promote_memory: Final[Function[Memory]] = Function(
         "as_of": "date",
         "entity": "text",
     },
+    own=True,
 )
 record_admission: Final[Function[AdmissionRecord]] = Function(
     "record_admission",
     wire.row(AdmissionRecord),
     {"actor": "uuid", "memory_id": "uuid", "verdict": "text", "ground": "text"},
+    own=True,
 )
 refute_challenge: Final[Function[AdmissionRecord]] = Function(
-    "refute_challenge", wire.row(AdmissionRecord), {"actor": "uuid", "challenge_id": "uuid", "ground": "text"}
+    "refute_challenge",
+    wire.row(AdmissionRecord),
+    {"actor": "uuid", "challenge_id": "uuid", "ground": "text"},
+    own=True,
 )
 
 # Operator: the schema's owner only.
 
+bind_role: Final[Function[None]] = Function(
+    "bind_role", wire.nothing, {"role": "text", "user_id": "uuid"}, patient=True
+)
 configure: Final[Function[Settings]] = Function(
     "configure",
     wire.row(Settings),
@@ -233,15 +258,24 @@ configure: Final[Function[Settings]] = Function(
         "maximum_system_pool": "integer",
         "speaker_share": "double precision",
         "source_share": "double precision",
+        "registered_models_only": "boolean",
     },
     patient=True,
 )
 forget_embedding_model: Final[Function[None]] = Function(
-    "forget_embedding_model", wire.nothing, {"name": "text"}, patient=True
+    "forget_embedding_model", wire.nothing, {"name": "text", "clear": "boolean"}, patient=True
 )
-grant_api: Final[Function[None]] = Function("grant_api", wire.nothing, {"role": "text"}, patient=True)
+grant_api: Final[Function[None]] = Function(
+    "grant_api", wire.nothing, {"role": "text", "bundle": "text"}, patient=True
+)
 import_memories: Final[Function[list[Memory]]] = Function(
-    "import_memories", wire.rows(Memory), {"user_id": "uuid", "memories": "jsonb"}, patient=True
+    "import_memories",
+    wire.rows(Memory),
+    {"user_id": "uuid", "memories": "jsonb", "raise_ceiling": "boolean"},
+    patient=True,
+)
+list_roles: Final[Function[list[Role]]] = Function(
+    "list_roles", wire.rows(Role), {}, reads=True, patient=True
 )
 memories_to_embed: Final[Function[list[Memory]]] = Function(
     "memories_to_embed",
@@ -249,6 +283,9 @@ memories_to_embed: Final[Function[list[Memory]]] = Function(
     {"embedding_model": "text", "page_size": "integer", "after": "uuid"},
     reads=True,
     patient=True,
+)
+rebuild_words: Final[Function[RebuiltPage]] = Function(
+    "rebuild_words", wire.row(RebuiltPage), {"page_size": "integer", "after": "uuid"}, patient=True
 )
 register_embedding_model: Final[Function[None]] = Function(
     "register_embedding_model", wire.nothing, {"name": "text", "dimensions": "integer"}, patient=True
@@ -265,6 +302,9 @@ set_steward: Final[Function[None]] = Function(
 )
 store_statistics: Final[Function[list[Statistic]]] = Function(
     "store_statistics", wire.rows(Statistic), {}, reads=True, patient=True
+)
+unbind_role: Final[Function[None]] = Function(
+    "unbind_role", wire.nothing, {"role": "text", "user_id": "uuid"}, patient=True
 )
 verify_store: Final[Function[list[Invariant]]] = Function(
     "verify_store", wire.rows(Invariant), {}, reads=True, patient=True

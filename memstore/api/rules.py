@@ -8,7 +8,7 @@ from typing import Final
 RULES: Final[dict[str, str]] = {
     "user_id": "A memory belongs to an account.",
     "bucket": "The bucket is user, learned or system.",
-    "body": "The body has 1 to 2,000 characters and is not blank; a tombstone's contains its stance.",
+    "body": "The body has 1 to 2,000 characters and is not blank.",
     "source_ref": "The source has 1 to 200 characters, or is absent.",
     "language": "The language is one of PostgreSQL's text search configurations.",
     "embedding": "An embedding is a flat array of 1 to 16,000 numbers, none beyond 1e6 in magnitude and one of at least 1e-6, and comes with its model.",
@@ -19,7 +19,7 @@ RULES: Final[dict[str, str]] = {
     "as_of": "A system memory needs an as-of date, of the years 1 to 9999; others have none.",
     "admission": "A system memory needs an admission: candidate, admitted or rejected; others have none.",
     "evidence_refs": "A system memory needs evidence: 1 to 20 objects, each with a kind (receipt, memory or url), a ref of 1 to 2,000 characters and a digest of 1 to 200; others have none.",
-    "stance": "A system memory's stance has 1 to 200 characters, lowercase words joined by single hyphens, or is absent; others have none.",
+    "stance": "A system memory's stance has 1 to 200 characters, lowercase words joined by single hyphens, and the body contains it, or is absent; others have none.",
     "superseded_at": "A replaced memory has the time of its replacement, not before its own.",
     "inserted_at": "A memory has the time of its writing, of the years 1 to 9999.",
     "updated_at": "A memory has the time of its last change, of the years 1 to 9999.",

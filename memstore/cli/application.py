@@ -1,11 +1,13 @@
 """What the commands of `memstore` share: registration, options, and reading and printing."""
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from itertools import islice
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from memstore.cli.errors import UsageError
@@ -36,8 +38,8 @@ EvidenceRefs = Annotated[
     list[str] | None,
     Option(
         metavar="KIND:REF@DIGEST",
-        help="A receipt, memory or url, with its digest after the last @; or a JSON object with"
-        " kind, ref and digest. Repeatable.",
+        help="A receipt, memory or url, with its digest after the last @; receipt:@FILE or receipt:TEXT,"
+        " whose SHA-256 is taken; or a JSON object with kind, ref and digest. Repeatable.",
     ),
 ]
 AsOf = Annotated[
@@ -56,7 +58,8 @@ SHARED: list[Parameter] = [
         None,
         Option(
             metavar="URL",
-            help="The database; else $MEMSTORE_DATABASE_URL, else $DATABASE_URL, else the private one.",
+            help="The database, or private; else $MEMSTORE_DATABASE_URL, else $DATABASE_URL, else"
+            " the private one.",
         ),
     ),
     Parameter(
@@ -107,7 +110,7 @@ def run_command(
     from memstore.cli.session import Session
 
     given = {name: before[name] if value in (None, False) else value for name, value in mine.items()}
-    with Session(**given) as session:
+    with Session(**given) as session, session.explaining():
         command.function(session, **arguments)
 
 
@@ -183,6 +186,19 @@ def _piece(given: str) -> Evidence:
         raise UsageError("--evidence: what begins with { has to be a JSON object")
     kind, colon, rest = given.partition(":")
     ref, at, digest = rest.rpartition("@")
-    if not (colon and at):
-        raise UsageError("--evidence takes KIND:REF@DIGEST, such as url:https://example.org@sha256:5f2c")
-    return {"kind": kind, "ref": ref, "digest": digest}
+    if at and not ref:
+        return {"kind": kind, "ref": digest, "digest": _sha256(Path(digest).read_bytes())}
+    if at and colon:
+        return {"kind": kind, "ref": ref, "digest": digest}
+    if kind == "receipt" and colon:
+        return {"kind": kind, "ref": rest, "digest": _sha256(os.fsencode(rest))}
+    raise UsageError(
+        "--evidence takes KIND:REF@DIGEST, such as url:https://example.org@sha256:5f2c,"
+        " receipt:@FILE or receipt:TEXT"
+    )
+
+
+def _sha256(content: bytes) -> str:
+    from hashlib import sha256
+
+    return f"sha256:{sha256(content).hexdigest()}"

@@ -22,7 +22,7 @@ REFUSED, USAGE, UNREACHABLE, INTERRUPTED, PIPE_CLOSED = 1, 2, 3, 130, 141
 
 # Hints in terms of the command, where the database's are in terms of its functions.
 _HINTS = {
-    "argument_invalid": "See --help.",
+    "argument_invalid": None,
     "challenge_not_found": "See memstore records, of the claim that it is about.",
     "id_ambiguous": "Give more of the id.",
     "memory_not_found": "See memstore list --all.",
@@ -131,8 +131,6 @@ def report(error: MemstoreError | psycopg.Error, where: str = "") -> int:
             complain(f"{where}{violation.message}")
     elif isinstance(error, MemstoreError) and not broken:
         hint = _HINTS.get(error.name, error.hint)
-        if error.name == "argument_invalid" and error.field:
-            where += f"{error.field}: "
         complain(f"{where}{error} {hint}" if hint else f"{where}{error}")
     else:
         complain(f"{where}{error}")

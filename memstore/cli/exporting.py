@@ -15,13 +15,19 @@ import psycopg
 
 from memstore.api import calls
 from memstore.cli import streams
-from memstore.wire import Call, use_text_adapters
+from memstore.connections.sync import CallCursor
+from memstore.wire import Call
 
 _PAGE = 10_000
 
 
-def export(connection: psycopg.Connection[Any], actor: UUID) -> Iterator[str]:
+def export(connection: psycopg.Connection[Any], actor: UUID, bound: bool = False) -> Iterator[str]:
     """Reads an account in one snapshot, a row at a time.
+
+    Args:
+        connection: The connection of the database.
+        actor: The account.
+        bound: As a store's.
 
     Yields:
         JSON objects, as the database writes them.
@@ -31,11 +37,12 @@ def export(connection: psycopg.Connection[Any], actor: UUID) -> Iterator[str]:
     """
     with connection.transaction():
         connection.execute("set transaction isolation level repeatable read read only")
-        yield from _stream(connection, calls.export_account(actor=actor))
+        yield from _stream(connection, calls.export_account(actor=actor), bound)
         after: UUID | None = None
         while True:
             number, line = 0, ""
-            for line in _stream(connection, calls.export_memories(actor=actor, page_size=_PAGE, after=after)):
+            page = calls.export_memories(actor=actor, page_size=_PAGE, after=after)
+            for line in _stream(connection, page, bound):
                 number += 1
                 yield line
             if number < _PAGE:
@@ -43,9 +50,10 @@ def export(connection: psycopg.Connection[Any], actor: UUID) -> Iterator[str]:
             after = UUID(json.loads(line)["id"])
 
 
-def _stream(connection: psycopg.Connection[Any], call: Call[Any]) -> Iterator[str]:
-    with connection.cursor() as cursor:
-        use_text_adapters(cursor)
+def _stream(connection: psycopg.Connection[Any], call: Call[Any], bound: bool) -> Iterator[str]:
+    if bound:
+        call = call.of_bound_role()
+    with CallCursor(connection) as cursor:
         for (line,) in cursor.stream(call.statement, call.parameters):
             yield line
 

@@ -63,7 +63,12 @@ class Import:
     """
 
     def __init__(
-        self, connection: psycopg.Connection[Any], store: Store, account: Callable[[str], UUID]
+        self,
+        connection: psycopg.Connection[Any],
+        store: Store,
+        account: Callable[[str], UUID],
+        *,
+        raise_ceiling: bool = False,
     ) -> None:
         """Prepares an import.
 
@@ -71,6 +76,7 @@ class Import:
             connection: The connection of the database.
             store: The store on that connection.
             account: Finds the account, or creates it with a language.
+            raise_ceiling: Whether an export raises a ceiling that is too low for it.
         """
         self.imported: int = 0
         self.already_there: int = 0
@@ -79,6 +85,7 @@ class Import:
         self._connection = connection
         self._store = store
         self._account = account
+        self._raise_ceiling = raise_ceiling
 
     def run(self, file: IO[bytes], count: int) -> Iterator[int]:
         """Imports a file, a transaction a batch, or an export in one transaction.
@@ -124,7 +131,11 @@ class Import:
             for batch in _batches(lines, count):
                 try:
                     memories = self._write(
-                        batch, "import_memories", lambda items: self._store.import_memories(actor, items)
+                        batch,
+                        "import_memories",
+                        lambda items: self._store.import_memories(
+                            actor, items, raise_ceiling=self._raise_ceiling
+                        ),
                     )
                 except LineRefused as refused:
                     if isinstance(refused.refusal, QuotaReached):

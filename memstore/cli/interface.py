@@ -17,6 +17,20 @@ from memstore.cli.parameters import Argument, Command, Parameter
 class _Group(TyperGroup):
     """A group of commands that reports each error in a line, and exits with a code for its kind."""
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Writes the list of the commands, by what they are for."""
+        width = max(map(len, self.list_commands(ctx)))
+        for title, members in _COMMANDS.items():
+            shown = [(each.name, self.get_command(ctx, each.name)) for each in members]
+            with formatter.section(title):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), each.get_short_help_str(formatter.width - width - 6))
+                        for name, each in shown
+                        if each
+                    ]
+                )
+
     def main(self, *args: Any, **options: Any) -> Any:
         """Runs a command and exits."""
         options["standalone_mode"] = False
@@ -144,6 +158,8 @@ def _register(command: Command) -> None:
     )(run)
 
 
+_COMMANDS = commands.all_commands()
 _register_group()
-for _command in commands.all_commands():
-    _register(_command)
+for _members in _COMMANDS.values():
+    for _command in _members:
+        _register(_command)

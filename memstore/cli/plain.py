@@ -42,7 +42,7 @@ def read(arguments: Sequence[str]) -> Callable[[], None] | None:
             if given.startswith("-"):
                 _read_option(given, rest, SHARED, before)
                 continue
-            command = memories.COMMANDS[given] if given != "mcp" else _mcp()
+            command = memories.COMMANDS.get(given) or _of_clients(given)
             mine = {each.name: each.default for each in SHARED}
             values = _read_arguments(command, rest, mine)
             return lambda: run_command(command, before, mine, values)
@@ -51,11 +51,13 @@ def read(arguments: Sequence[str]) -> Callable[[], None] | None:
     return None
 
 
-def _mcp() -> Command:
-    """The command whose client may give up before it answers."""
-    from memstore.cli.commands.mcp import COMMANDS
-
-    return COMMANDS["mcp"]
+def _of_clients(name: str) -> Command:
+    """The commands that an agent's client runs, which may give up before they answer."""
+    if name == "mcp":
+        from memstore.cli.commands.mcp import COMMANDS
+    else:
+        from memstore.cli.commands.hook import COMMANDS
+    return COMMANDS[name]
 
 
 def _read_arguments(command: Command, rest: Iterator[str], shared: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from types import TracebackType
@@ -19,11 +19,13 @@ from memstore.cli.output import Output, printable
 from memstore.embedded import EmbeddedServer
 from memstore.embedders import Embedder, ready
 from memstore.errors import (
+    SCHEMA_OUTDATED,
     ActorUnknown,
     ChallengeNotFound,
     MemoryNotFound,
     MemstoreError,
     RecordTargetNotFound,
+    SchemaOutdated,
 )
 from memstore.models import Claim, Memory
 from memstore.store import Store
@@ -33,6 +35,10 @@ T = TypeVar("T")
 
 DEFAULT_ACCOUNT = "default"
 
+PRIVATE = "private"
+"""What names the private database in place of a URL."""
+
+_OTHERS_URL = "DATABASE_URL"  # which applications have for databases of their own
 _PAGE = 200
 _SHORTEST_ID = 4
 _TIMEOUT = 5.0  # seconds for a connection
@@ -43,7 +49,7 @@ class Session:
     """What the commands work with. Connections and the private server are opened when they are first used.
 
     Args:
-        database_url: The database; where it is left out, the environment's or the private one.
+        database_url: The database, or `private`; where it is left out, the environment's or the private one.
         account: The application's own id of the account; where it is left out, the environment's.
         as_json: Whether to print JSON.
     """
@@ -51,11 +57,11 @@ class Session:
     def __init__(self, database_url: str | None, account: str | None, as_json: bool) -> None:
         self.account_given: bool = account is not None
         # An empty --account stays empty: a script's unset variable must not mean the default account.
-        if account is None:
-            account = os.environ.get("MEMSTORE_ACCOUNT") or DEFAULT_ACCOUNT
-        self.account: str = account
+        self.named: str | None = os.environ.get("MEMSTORE_ACCOUNT") or None if account is None else account
+        self.account: str = DEFAULT_ACCOUNT if self.named is None else self.named
         self.out: Output = Output(as_json)
-        self._given_url = database_url
+        self.given_url: str | None = database_url
+        self._named_by: str | None = None
         self._held = ExitStack()
 
     def __enter__(self) -> Self:
@@ -73,17 +79,34 @@ class Session:
     @cached_property
     def named_url(self) -> str | None:
         """The database that was named; None for the private one."""
-        if self._given_url == "":  # such as a script's unset variable
+        if self.given_url == "":  # such as a script's unset variable
             raise UsageError("--database-url is empty")
-        named = {"--database-url": self._given_url}
-        named |= {name: os.environ.get(name) for name in ("MEMSTORE_DATABASE_URL", "DATABASE_URL")}
+        named = {"--database-url": self.given_url}
+        named |= {name: os.environ.get(name) for name in ("MEMSTORE_DATABASE_URL", _OTHERS_URL)}
         for name, url in named.items():
             if url:
                 try:
-                    return connection_string(url, _TIMEOUT)
+                    url = None if url == PRIVATE else connection_string(url, _TIMEOUT)
                 except ValueError as error:
                     raise UsageError(f"{name}: {error}") from None
+                self._named_by = name
+                return url
         return None
+
+    @contextmanager
+    def explaining(self) -> Iterator[None]:
+        """Says whose database it was where an application's own variable led to one without memstore."""
+        try:
+            yield
+        except (SchemaOutdated, psycopg.errors.InvalidSchemaName, psycopg.errors.UndefinedFunction):
+            if self._named_by != _OTHERS_URL or installed(self.connection):
+                raise
+            raise SchemaOutdated(
+                f"${_OTHERS_URL} names the database {self.connection.info.dbname}, which has no memstore.",
+                name=SCHEMA_OUTDATED,
+                hint=f"Use the private one with --database-url {PRIVATE}, or install it there: memstore"
+                " migrate.",
+            ) from None
 
     @cached_property
     def server(self) -> EmbeddedServer | None:
@@ -146,18 +169,38 @@ class Session:
         return schema.migrate(self.url)
 
     @cached_property
+    def own(self) -> UUID | None:
+        """The account of a login that `bind_role` bound; None where it isn't bound.
+
+        Raises:
+            UsageError: It is bound to several, and none is named; or one is named, and not by its id.
+        """
+        bound = None if self.server else bound_accounts(self.connection)
+        if not bound:
+            return None
+        if self.named is None:
+            if len(bound) == 1:
+                return bound[0]
+            raise UsageError("this login is bound to several accounts: name one by its id, with --account")
+        return own_account(self.named)
+
+    @cached_property
     def store(self) -> Store:
         """The store, which embeds what it can, where the extra for that is installed."""
-        return Store(self.connection, embedder=ready())
+        return Store(self.connection, embedder=ready(), bound=self.own is not None)
 
     def patient_store(self, time_limit: float) -> Store:
         """Makes a store that lets the embedder take so many seconds a call."""
         embedder: Embedder | None = ready()
-        return Store(self.connection, embedder=embedder and replace(embedder, time_limit=time_limit))
+        return Store(
+            self.connection,
+            embedder=embedder and replace(embedder, time_limit=time_limit),
+            bound=self.own is not None,
+        )
 
     def writer(self, language: str = "english") -> UUID:
         """Finds the account, or creates it with this language."""
-        return self.store.create_user(external_ref=self.account, language=language)
+        return self.own or self.store.create_user(external_ref=self.account, language=language)
 
     def reader(self) -> UUID | None:
         """Finds the account; None where the default one doesn't exist yet.
@@ -165,7 +208,7 @@ class Session:
         Raises:
             ActorUnknown: There is no such account.
         """
-        found = self.store.find_user(self.account)
+        found = self.own or self.store.find_user(self.account)
         if found is None and self.account != DEFAULT_ACCOUNT:
             raise ActorUnknown(f"There is no account {self.account}.", name="actor_unknown")
         return found
@@ -258,6 +301,34 @@ class Session:
         return found[0]
 
 
+def own_account(named: str) -> UUID:
+    """Reads the account that a bound login names.
+
+    Raises:
+        UsageError: It isn't an id.
+    """
+    with suppress(ValueError):
+        return UUID(named)
+    raise UsageError("this login is bound to an account: leave --account out, or give the account's id")
+
+
+def bound_accounts(connection: psycopg.Connection[Any]) -> list[UUID]:
+    """Lists the accounts that the connection's role is bound to; none where it isn't, or may not look."""
+    may = connection.execute(
+        "select from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        " where n.nspname = 'memstore' and c.relname = 'account_roles'"
+        " and has_schema_privilege(n.oid, 'usage') and has_table_privilege(c.oid, 'select')"
+    )
+    if not may.fetchall():
+        return []
+    return [
+        account
+        for (account,) in connection.execute(
+            "select user_id from memstore.account_roles where role = current_user order by user_id"
+        )
+    ]
+
+
 def _updated(server: EmbeddedServer) -> psycopg.Connection[Any]:
     """Gives a connection to the private database, which is brought up to date first."""
     connection, server.connection = server.connection, None
@@ -321,4 +392,7 @@ def installed(connection: psycopg.Connection[Any]) -> dict[str, str | None] | No
         None where nothing is installed.
     """
     (there,) = connection.execute("select to_regclass('memstore.deployment')").fetchone() or (None,)
-    return dict(connection.execute("select name, checksum from memstore.deployment")) if there else None
+    if not there:
+        return None
+    query = "select name, checksum from memstore.deployment where name <> 'words'"
+    return dict(connection.execute(query))

@@ -9,10 +9,15 @@ from psycopg import errors as driver
 
 from memstore.cli.session import installed
 from memstore.errors import MemstoreError
-from memstore.schema import checksums
+from memstore.models import Role
+from memstore.schema import altered_objects, checksums
 from memstore.store import Store
 
 _MIGRATE = "Run memstore migrate."
+_ALTERED = (
+    "If nobody can say why: psql -f sql/install.sql makes functions, views and triggers again; undo the"
+    " rest, or restore the data into a new store."
+)
 
 
 @dataclass(frozen=True)
@@ -44,12 +49,17 @@ def check_database(connection: psycopg.Connection[Any]) -> Iterator[Check]:
     except driver.InsufficientPrivilege:
         yield Check("migrations", False, "this role may not read what is installed", "Verify as the owner.")
     else:
-        yield _check_migrations(there)
+        migrations = _check_migrations(there)
+        yield migrations
         code = there.get("sql")
         ours = checksums()["sql"]
         found = "as in this package" if code == ours else "another version" if code else "absent"
         yield _check("functions", code == ours, found, _MIGRATE)
+        if migrations.ok and code == ours:
+            yield from _check_objects(connection)
+            yield _check_words(connection)
     yield _check_api(connection)
+    yield from _check_roles(Store(connection))
 
 
 def check_data(store: Store) -> Iterator[Check]:
@@ -83,6 +93,59 @@ def _check_migrations(there: dict[str, str | None]) -> Check:
         advice = "Restore the files: a migration that was applied never changes."
         return Check("migrations", False, f"applied from another file: {', '.join(changed)}", advice)
     return Check("migrations", True, f"{len(ours)} applied")
+
+
+def _check_roles(store: Store) -> Iterator[Check]:
+    """Checks that roles have what they were granted, and bound ones no more."""
+    try:
+        roles = store.list_roles()
+    except MemstoreError:  # which the check of calls reports, or this role isn't the owner
+        return
+    for role in roles:
+        problem = None
+        if role.beyond:
+            problem = "Revoke what it was granted beside its binding, and its memberships."
+        elif role.bundle == "dropped":
+            problem = f"Forget it: memstore {'unbind' if role.accounts else 'psql: memstore.revoke_api'}."
+        elif role.bundle in ("all", "write", "read", "bound") and not role.held:
+            problem = "Grant it again, with grant_api or bind_role, or forget it with revoke_api."
+        yield Check(f"role {role.role}", problem is None, described(role), problem)
+
+
+def described(role: Role) -> str:
+    """Says what a role was granted."""
+    lists = {
+        "bound to": tuple(map(str, role.accounts)),
+        "lacks": role.lacking,
+        "also has": role.extra,
+        "by membership in": role.members_of,
+        "reaches more by": role.beyond,
+    }
+    said = [f"{role.bundle}: {role.held} functions"] if role.bundle else []
+    return "; ".join([*said, *(f"{what} {', '.join(names)}" for what, names in lists.items() if names)])
+
+
+def _check_objects(connection: psycopg.Connection[Any]) -> Iterator[Check]:
+    """Compares what the schema consists of with the package; what is altered has a line of its own."""
+    try:
+        altered = altered_objects(connection)
+    except driver.InsufficientPrivilege:
+        yield Check("objects", False, "this role may not read the settings", "Verify as the owner.")
+        return
+    for kind, name, state in altered:
+        yield Check(f"{kind} {name}", False, state, _ALTERED)
+    if not altered:
+        yield Check("objects", True, "as in this package")
+
+
+def _check_words(connection: psycopg.Connection[Any]) -> Check:
+    """Asks whether this server's dictionaries made the stored lexemes."""
+    try:
+        ((current,),) = connection.execute("select memstore.words_are_current()").fetchall()
+    except psycopg.Error as error:
+        return Check("words", False, str(error).partition("\n")[0], _ALTERED)
+    found = "of this server's dictionaries" if current else "perhaps of another version's dictionaries"
+    return _check("words", current, found, "Run memstore rebuild-words.")
 
 
 def _check_api(connection: psycopg.Connection[Any]) -> Check:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncCursor, capabilities
+from psycopg.adapt import AdaptersMap
 from psycopg.errors import ConnectionTimeout
 from psycopg.rows import TupleRow, tuple_row
 
@@ -15,7 +16,7 @@ from memstore import compatibility, wire
 from memstore.api import calls
 from memstore.connections import slots
 from memstore.connections.slots import NoAnswer, Slots
-from memstore.errors import means_lost, translate
+from memstore.errors import MemstoreError, means_lost, translate
 from memstore.wire import Call
 
 T = TypeVar("T")
@@ -23,8 +24,19 @@ T = TypeVar("T")
 _Lent: TypeAlias = tuple[AsyncConnection[Any], float]
 
 
-class _Cursor(AsyncCursor[TupleRow]):
+class CallCursor(AsyncCursor[TupleRow]):
+    """Sends calls, and reads their answers."""
+
+    def __init__(self, connection: AsyncConnection[Any]) -> None:
+        super().__init__(connection, row_factory=tuple_row)
+
+    @property
+    def adapters(self) -> AdaptersMap:
+        """The adapters of calls, and no others."""
+        return wire.ADAPTERS
+
     async def send(self, query: bytes, parameters: Any, prepare: bool | None, deadline: float | None) -> None:
+        """Executes a statement; where no answer comes before the deadline, it closes the connection."""
         async with self._conn.lock:
             statement = self._execute_gen(query, parameters, prepare=prepare)
             try:
@@ -55,8 +67,7 @@ async def fetch(
     deadline: float | None = None,
 ) -> T:
     """Sends a call and reads its answer."""
-    async with _Cursor(connection, row_factory=tuple_row) as cursor:
-        wire.use_text_adapters(cursor)
+    async with CallCursor(connection) as cursor:
         await cursor.send(call.statement, call.parameters, prepare, deadline)
         return call.answer(await cursor.fetchall())
 
@@ -119,7 +130,7 @@ class Connections:
     async def _wait(self, future: "asyncio.Future[Any]", deadline: float) -> _Lent | None:
         try:
             await asyncio.wait({future}, timeout=deadline - time.monotonic())
-        except asyncio.CancelledError:
+        except BaseException:
             self._slots.leave(future)
             raise
         if not future.done() and (refusal := self._slots.withdraw(future)):
@@ -128,12 +139,12 @@ class Connections:
         return lent
 
     async def _make(self) -> "AsyncConnection[Any] | asyncio.Future[Any]":
-        failure: Exception
+        failure: MemstoreError | psycopg.Error
         try:
             connection = await self._connect()
         except psycopg.Error as error:
             failure = translate(error)
-        except Exception as error:
+        except MemstoreError as error:
             failure = error
         except BaseException:
             self._slots.gave_up()
@@ -144,17 +155,20 @@ class Connections:
         return self._slots.failed(failure)
 
     async def _connect(self) -> AsyncConnection[Any]:
-        patience = time.monotonic() + (slots.RESTART if self._slots.was_up else 0)
+        patience = time.monotonic() + (min(slots.RESTART, self._timeout) if self._slots.was_up else 0)
         pause = 0.02
         while True:
             try:
-                connection = await _Own.connect(self._url, autocommit=True)
-                break
+                return await self._open()
             except psycopg.OperationalError as error:
-                if isinstance(error, ConnectionTimeout) or time.monotonic() + pause > patience:
+                silent = isinstance(error, ConnectionTimeout | NoAnswer)
+                if silent or time.monotonic() + pause > patience:
                     raise
             await asyncio.sleep(pause)
             pause = min(2 * pause, 0.2)
+
+    async def _open(self) -> AsyncConnection[Any]:
+        connection = await _Own.connect(self._url, autocommit=True)
         try:
             await require_schema(connection, time.monotonic() + self._timeout)
         except BaseException:
@@ -164,7 +178,7 @@ class Connections:
 
     async def _answers(self, connection: AsyncConnection[Any]) -> bool:
         try:
-            async with _Cursor(connection) as cursor:
+            async with CallCursor(connection) as cursor:
                 await cursor.send(b"", None, False, time.monotonic() + min(slots.CHECK, self._timeout))
             return True
         except psycopg.Error:

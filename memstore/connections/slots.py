@@ -27,7 +27,7 @@ MAXIMUM: Final = 4
 REST: Final = 2.0
 """The seconds after which a connection that rested is asked whether it still leads to a server."""
 
-RESTART: Final = 2.0
+RESTART: Final = 4.0
 """The seconds that a server, or a pooler, which was there for the last attempt gets to come back."""
 
 CHECK: Final = 2.0

@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from typing import Any, TypeAlias, TypeVar
 
 import psycopg
 from psycopg import Connection, Cursor, capabilities
+from psycopg.adapt import AdaptersMap
 from psycopg.errors import ConnectionTimeout
 from psycopg.rows import TupleRow, tuple_row
 
@@ -15,7 +16,7 @@ from memstore import compatibility, wire
 from memstore.api import calls
 from memstore.connections import slots
 from memstore.connections.slots import NoAnswer, Slots
-from memstore.errors import means_lost, translate
+from memstore.errors import MemstoreError, means_lost, translate
 from memstore.wire import Call
 
 T = TypeVar("T")
@@ -23,7 +24,18 @@ T = TypeVar("T")
 _Lent: TypeAlias = tuple[Connection[Any], float]
 
 
-class _Cursor(Cursor[TupleRow]):
+class CallCursor(Cursor[TupleRow]):
+    """Sends calls, and reads their answers."""
+
+    def __init__(self, connection: Connection[Any]) -> None:
+        """Takes nothing from the connection that the application may have set."""
+        super().__init__(connection, row_factory=tuple_row)
+
+    @property
+    def adapters(self) -> AdaptersMap:
+        """The adapters of calls, and no others."""
+        return wire.ADAPTERS
+
     def send(self, query: bytes, parameters: Any, prepare: bool | None, deadline: float | None) -> None:
         """Executes a statement; where no answer comes before the deadline, it closes the connection."""
         with self._conn.lock:
@@ -63,9 +75,7 @@ def fetch(
     Raises:
         psycopg.Error: The server refuses, or can't be reached.
     """
-    # Not `connection.cursor()`: the application may have set its cursor and row factories.
-    with _Cursor(connection, row_factory=tuple_row) as cursor:
-        wire.use_text_adapters(cursor)
+    with CallCursor(connection) as cursor:
         cursor.send(call.statement, call.parameters, prepare, deadline)
         return call.answer(cursor.fetchall())
 
@@ -139,28 +149,25 @@ class Connections:
 
     def _wait(self, future: "Future[Any]", deadline: float) -> _Lent | None:
         try:
-            lent: _Lent | None = future.result(deadline - time.monotonic())
-            return lent
-        except TimeoutError:
-            refusal = self._slots.withdraw(future)
-        except KeyboardInterrupt:
+            wait([future], deadline - time.monotonic())
+        except BaseException:  # of a signal handler, such as a task's time limit
             self._slots.leave(future)
             raise
-        if refusal:
+        if not future.done() and (refusal := self._slots.withdraw(future)):
             raise refusal
-        after_all: _Lent | None = future.result()
-        return after_all
+        lent: _Lent | None = future.result()
+        return lent
 
     def _make(self) -> "Connection[Any] | Future[Any]":
         """Makes a connection, or gives a future to wait for where none can be made but others are open."""
-        failure: Exception
+        failure: MemstoreError | psycopg.Error
         try:
             connection = self._connect()
         except psycopg.Error as error:
             failure = translate(error)
-        except Exception as error:
+        except MemstoreError as error:
             failure = error
-        except BaseException:
+        except BaseException:  # which is this caller's alone
             self._slots.gave_up()
             raise
         else:
@@ -169,18 +176,22 @@ class Connections:
         return self._slots.failed(failure)
 
     def _connect(self) -> Connection[Any]:
-        patience = time.monotonic() + (slots.RESTART if self._slots.was_up else 0)
+        """Connects and looks at the schema: what is known of the server only after both is one attempt."""
+        patience = time.monotonic() + (min(slots.RESTART, self._timeout) if self._slots.was_up else 0)
         pause = 0.02
         while True:
             try:
-                # A call is one statement, so autocommit saves two round trips.
-                connection = _Own.connect(self._url, autocommit=True)
-                break
+                return self._open()
             except psycopg.OperationalError as error:
-                if isinstance(error, ConnectionTimeout) or time.monotonic() + pause > patience:
+                silent = isinstance(error, ConnectionTimeout | NoAnswer)
+                if silent or time.monotonic() + pause > patience:
                     raise
             time.sleep(pause)
             pause = min(2 * pause, 0.2)
+
+    def _open(self) -> Connection[Any]:
+        # A call is one statement, so autocommit saves two round trips.
+        connection = _Own.connect(self._url, autocommit=True)
         try:
             require_schema(connection, time.monotonic() + self._timeout)
         except BaseException:
@@ -191,7 +202,7 @@ class Connections:
     def _answers(self, connection: Connection[Any]) -> bool:
         """Asks the server for a sign of life."""
         try:
-            with _Cursor(connection) as cursor:
+            with CallCursor(connection) as cursor:
                 cursor.send(b"", None, False, time.monotonic() + min(slots.CHECK, self._timeout))
             return True
         except psycopg.Error:

@@ -4,7 +4,9 @@ from datetime import date, datetime
 from typing import ClassVar
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr
+
+from memstore import hooks
 
 
 class Answer(BaseModel):
@@ -67,6 +69,23 @@ class Recall(Answer):
             return [reasons.get(self.backend, "Nothing to recall.")]
         ids = [str(memory.id) for memory in (*self.memories, *self.claims)]
         return [self.note, *([f"The ids of these lines, in their order: {', '.join(ids)}"] if ids else [])]
+
+
+class RecallForHook(Recall):
+    """The same for a hook of a client, whose JSON is the one text."""
+
+    _event: str = PrivateAttr("")
+
+    def texts(self) -> list[str]:
+        """Gives the hook's answer."""
+        return [hooks.answer(self._event, self.note)]
+
+    @classmethod
+    def of(cls, event: str, answer: object) -> "RecallForHook":
+        """Makes the answer to an event."""
+        made = cls.model_validate(answer)
+        made._event = event
+        return made
 
 
 class Record(Answer):

@@ -83,6 +83,56 @@ class Attempt:
         raise StoreUnavailable(f"The store can't be reached: {problem}", name=STORE_UNAVAILABLE)
 
 
+# The account of a bound login, which needs no right to look for accounts.
+_BOUND: Final[Call[bool]] = Call(
+    "account_roles",
+    b"select to_json(count(*))::text from memstore.account_roles r where r.role = current_user",
+    {},
+    lambda documents: bool(documents[0]),
+    reads=True,
+)
+
+
+class LoginStore(AsyncFunctions):
+    """An `AsyncStore` that finds out whether its login is bound to an account.
+
+    Args:
+        url: The database.
+        named: The account that the user named, if any: of a bound login by its id.
+        embedder: The store's.
+
+    Attributes:
+        named: The account that the user named, if any.
+    """
+
+    def __init__(self, url: str, named: str | None, embedder: Embedder | None) -> None:
+        self.named: str | None = named
+        self._store = AsyncStore(url, embedder=embedder)
+        self._bound: bool | None = None
+
+    async def close(self) -> None:
+        """Closes its connections."""
+        await self._store.close()
+
+    async def is_bound(self) -> bool:
+        """Tells whether the login is bound.
+
+        Raises:
+            MemstoreError: The store can't be reached.
+        """
+        if self._bound is None:
+            self._bound = await self._store.run(_BOUND)
+        return self._bound
+
+    async def run(self, call: Call[T]) -> T:
+        """Runs a call."""
+        try:
+            bound = await self.is_bound()
+        except StoreUnavailable as error:
+            return call.refused(error)
+        return await self._store.run(call.of_bound_role() if bound else call)
+
+
 class PrivateStore(AsyncFunctions):
     """An `AsyncStore` that waits for its database, and has a server that died started again.
 

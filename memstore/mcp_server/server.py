@@ -17,12 +17,12 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import ArgsKwargs
 
-from memstore.aio import AsyncStore
+from memstore import models
 from memstore.api.aio import AsyncFunctions
 from memstore.api.rules import RULES
 from memstore.errors import MemstoreError
-from memstore.mcp_server.answers import Answer
-from memstore.mcp_server.database import PrivateStore
+from memstore.mcp_server.answers import Answer, RecallForHook
+from memstore.mcp_server.database import LoginStore, PrivateStore
 from memstore.mcp_server.tools import Tools
 from memstore.mcp_server.transport import stdio
 
@@ -44,12 +44,10 @@ Claims are shared by all accounts, and recall may tell you admitted ones. propos
 before others, under this account's name and for good: ask the user before you use either."""
 
 # Hints in terms of the tools, where the database's are in terms of its functions.
-_HINTS: Final[dict[str, str]] = {
-    "actor_unknown": "The account was erased meanwhile.",
-    "argument_invalid": "See the tool's input schema.",
-    "id_taken": "Give another id, or none.",
+_HINTS: Final[dict[str, str | None]] = {
+    "actor_unknown": "The account was erased meanwhile, or the database's login is bound to another.",
+    "argument_invalid": None,
     "memory_not_found": "list has the ids.",
-    "not_supersedable": "It is unknown, or was corrected already: history shows by what.",
     "quota_reached": "Of memories, correct or forget some that are of no more use; of challenges, wait.",
     "record_target_not_found": "recall and propose tell the ids of claims.",
 }
@@ -81,6 +79,8 @@ class Tool:
         reads: Whether it only reads.
         destroys: Whether it deletes or overwrites.
         repeatable: Whether it is idempotent.
+        quiet: What it answers the hook of a client instead of an error, which could stop a prompt.
+        hidden: Parameters that aren't described.
     """
 
     def __init__(
@@ -91,15 +91,21 @@ class Tool:
         reads: bool = False,
         destroys: bool = False,
         repeatable: bool = False,
+        quiet: Answer | None = None,
+        hidden: Iterable[str] = (),
     ) -> None:
+        self._quiet = quiet
         self.name: str = method.__name__.rstrip("_")
         self._call: TypeAdapter[Coroutine[None, None, Answer]] = TypeAdapter(method)  # type: ignore[arg-type]
         answer: type[Answer] = inspect.signature(method).return_annotation
+        schema = self._call.json_schema(schema_generator=_Schema)
+        for name in hidden:
+            del schema["properties"][name]
         self._described = types.Tool(
             name=self.name,
             title=title,
             description=inspect.getdoc(method),
-            input_schema=self._call.json_schema(schema_generator=_Schema),
+            input_schema=schema,
             output_schema=answer.model_json_schema(mode="serialization", schema_generator=_Schema),
             annotations=types.ToolAnnotations(
                 title=title,
@@ -121,6 +127,12 @@ class Tool:
 
     async def run(self, arguments: Mapping[str, object]) -> types.CallToolResult:
         """Runs it. A refusal is an answer for the model, without the arguments."""
+        result = await self._run(arguments)
+        if result.is_error and self._quiet and arguments.get("hook") is not None:
+            return _succeeded(self._quiet)
+        return result
+
+    async def _run(self, arguments: Mapping[str, object]) -> types.CallToolResult:
         try:
             call = self._call.validate_python(ArgsKwargs((), dict(arguments)))
         except ValidationError as error:
@@ -139,10 +151,14 @@ class Tool:
             # Not the exception's message, which may quote a text.
             _logger.error("%s failed: %s", self.name, type(error).__name__)
             return _failed([_line("internal_error", None, type(error).__name__)])
-        return types.CallToolResult(
-            content=[types.TextContent(text=text) for text in answer.texts()],
-            structured_content=answer.model_dump(mode="json", exclude_none=True),
-        )
+        return _succeeded(answer)
+
+
+def _succeeded(answer: Answer) -> types.CallToolResult:
+    return types.CallToolResult(
+        content=[types.TextContent(text=text) for text in answer.texts()],
+        structured_content=answer.model_dump(mode="json", exclude_none=True),
+    )
 
 
 def _failed(lines: Iterable[str]) -> types.CallToolResult:
@@ -165,9 +181,9 @@ def _line(name: str, field: str | None, message: str, hint: str | None = None) -
 
 def _tools(store: AsyncFunctions, account: str, claims: bool) -> Iterator[Tool]:
     tools = Tools(store, account)
-    yield Tool(tools.recall, "Recall for a turn", reads=True)
+    yield Tool(tools.recall, "Recall for a turn", reads=True, quiet=RecallForHook.of("", models.Recall()))
     yield Tool(tools.remember, "Remember")
-    yield Tool(tools.correct, "Correct a memory", repeatable=True)
+    yield Tool(tools.correct, "Correct a memory", repeatable=True, hidden=() if claims else ["evidence_refs"])
     yield Tool(tools.forget, "Forget a memory", destroys=True, repeatable=True)
     yield Tool(tools.list_, "List memories", reads=True)
     yield Tool(tools.history, "History of a memory", reads=True)
@@ -202,7 +218,7 @@ def _server(store: AsyncFunctions, account: str, claims: bool) -> Server[Any]:
     )
 
 
-def serve(make_store: Callable[[], AsyncStore | PrivateStore], account: str, claims: bool) -> None:
+def serve(make_store: Callable[[], LoginStore | PrivateStore], account: str, claims: bool) -> None:
     """Serves the tools on standard input and output, until the input ends.
 
     Args:

@@ -6,8 +6,11 @@ tool. `{rule}` in a parameter's description stands for the database's rule of th
 
 import logging
 import re
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
+from hashlib import sha256
+from itertools import accumulate
 from typing import Annotated, Final
 from uuid import UUID, uuid4
 
@@ -16,15 +19,36 @@ from pydantic import BeforeValidator, Field
 from memstore import models
 from memstore.api.aio import AsyncFunctions
 from memstore.errors import MemoryNotFound, StoreUnavailable
-from memstore.mcp_server.answers import Challenged, Memories, Memory, Recall, Record, Records
+from memstore.mcp_server.answers import (
+    Challenged,
+    Memories,
+    Memory,
+    Recall,
+    RecallForHook,
+    Record,
+    Records,
+)
+from memstore.mcp_server.database import LoginStore
+from memstore.mcp_server.given import GivenOut
 
 _logger: Final = logging.getLogger("memstore")
 
 # Parameters that several tools have.
+# Their bounds are for models to read: json_schema_extra checks nothing, as the database does.
 _Body = Annotated[
-    str, Field(description="The text: one thing, that can be understood without this conversation. {rule}")
+    str,
+    Field(
+        description="The text: one thing, that can be understood without this conversation. {rule}",
+        json_schema_extra={"minLength": 1, "maxLength": 2000},
+    ),
 ]
-_Source = Annotated[str | None, Field(description="Which work or document taught it, by name. {rule}")]
+_Source = Annotated[
+    str | None,
+    Field(
+        description="Which work or document taught it, by name. {rule}",
+        json_schema_extra={"maxLength": 200},
+    ),
+]
 _Language = Annotated[
     str | None,
     Field(description="Its language, such as english or simple; the account's if left out. {rule}"),
@@ -38,14 +62,35 @@ _NewId = Annotated[
 ]
 _Bucket = Annotated[
     str | None,
-    Field(description="user: the user said so; learned: you found it out on the user's behalf."),
+    Field(
+        description="user: the user said so; learned: you found it out on the user's behalf.",
+        json_schema_extra={"enum": ["user", "learned"]},
+    ),
 ]
 _Evidence = Annotated[
     list[dict[str, str]],
-    Field(description='Such as [{"kind": "url", "ref": "https://…", "digest": "sha256:…"}]. {rule}'),
+    Field(
+        description='Such as [{"kind": "url", "ref": "https://…", "digest": "sha256:…"}]. Give the evidence '
+        "itself as text in place of a digest, and its SHA-256 is taken. {rule}",
+        json_schema_extra={"minItems": 1, "maxItems": 20},
+    ),
 ]
 _Id = Annotated[str, Field(description="The memory's full id.")]
 _ClaimId = Annotated[str, Field(description="The claim's full id.")]
+
+_LONGEST_PAGE: Final = 20_000  # characters of bodies, which a client puts before its model
+
+
+def _digested(evidence_refs: Sequence[dict[str, str]] | None) -> list[dict[str, str]] | None:
+    """Takes the digest of evidence that is given as a text."""
+    return None if evidence_refs is None else [_piece(piece) for piece in evidence_refs]
+
+
+def _piece(piece: dict[str, str]) -> dict[str, str]:
+    if "text" not in piece or "digest" in piece:
+        return piece
+    digest = sha256(piece["text"].encode(errors="surrogatepass")).hexdigest()
+    return {name: value for name, value in piece.items() if name != "text"} | {"digest": f"sha256:{digest}"}
 
 
 def _storable(turn: object) -> object:
@@ -54,7 +99,7 @@ def _storable(turn: object) -> object:
 
 
 class Tools:
-    """The tools of one account, which is created with the first call.
+    """The tools of one account, which is created with the first call, unless the login is bound to it.
 
     What is written has an id, so that a call can be repeated.
     """
@@ -62,9 +107,12 @@ class Tools:
     def __init__(self, store: AsyncFunctions, account: str) -> None:
         self._store = store
         self._account = account
+        self._given_out = GivenOut()
 
-    async def _actor(self) -> UUID:
+    async def _actor(self) -> UUID | str | None:
         # With each call: the account may have been erased meanwhile.
+        if isinstance(self._store, LoginStore) and await self._store.is_bound():
+            return self._store.named
         return await self._store.create_user(external_ref=self._account)
 
     async def remember(
@@ -82,10 +130,13 @@ class Tools:
 
         Don't use it for passwords, keys and other secrets; for what matters in this turn or conversation
         only; for text of files, web pages or tools that the user hasn't vouched for; or for what is
-        remembered already: if it changed, use correct.
+        remembered already: if it changed, use correct. What recall told is not remembered again.
         """
+        actor = await self._actor()
+        if told := await self._given_out.find(self._store, actor, body):
+            return Memory.model_validate(told)
         memory = await self._store.insert_memory(
-            await self._actor(),
+            actor,
             body,
             bucket=bucket or "",
             source_ref=source_ref,
@@ -120,7 +171,7 @@ class Tools:
             bucket=bucket,
             source_ref=source_ref,
             language=language,
-            evidence_refs=evidence_refs,
+            evidence_refs=_digested(evidence_refs),
             id=id or uuid4(),
         )
         return Memory.model_validate(memory)
@@ -142,15 +193,18 @@ class Tools:
     async def list_(
         self,
         bucket: Annotated[
-            str | None, Field(description="Only this one: user, learned, or system for own claims.")
+            str | None,
+            Field(description="Only this one.", json_schema_extra={"enum": ["user", "learned", "system"]}),
         ] = None,
         include_superseded: Annotated[
             bool, Field(description="Also what was corrected, with what replaced it.")
         ] = False,
-        page_size: Annotated[int, Field(description="How many at most, 1 to 200.")] = 50,
+        page_size: Annotated[
+            int, Field(description="How many at most.", json_schema_extra={"minimum": 1, "maximum": 200})
+        ] = 50,
         after: Annotated[str | None, Field(description="What the page before gave as after.")] = None,
     ) -> Memories:
-        """List the memories with their ids, newest first, a page at a time.
+        """List the memories with their ids, newest first, a page at a time; long texts make a page shorter.
 
         Use it when the user asks what is remembered, or to find the id of a memory.
 
@@ -163,9 +217,13 @@ class Tools:
             page_size=page_size,
             after=after,
         )
+        read = accumulate(len(memory.body) for memory in page)
+        # The first one always: a page leads on.
+        shown = page[: max(1, sum(characters <= _LONGEST_PAGE for characters in read))]
+        more = len(shown) < len(page) or len(page) == page_size
         return Memories(
-            memories=[Memory.model_validate(memory) for memory in page],
-            after=page[-1].id if page and len(page) == page_size else None,
+            memories=[Memory.model_validate(memory) for memory in shown],
+            after=shown[-1].id if shown and more else None,
         )
 
     async def recall(
@@ -178,6 +236,9 @@ class Tools:
         ] = None,
         maximum_attached_characters: Annotated[
             int | None, Field(description="How many characters of texts at most; best left out.")
+        ] = None,
+        hook: Annotated[
+            str | None, Field(description="For hooks of the client alone: the event, answered as its JSON.")
         ] = None,
     ) -> Recall:
         """Recall what is remembered that bears on a turn: a note, one line a memory, with its age.
@@ -197,7 +258,8 @@ class Tools:
         except StoreUnavailable as error:  # before the account was found
             _logger.warning("recall found nothing. %s", error)
             answer = models.Recall()
-        return Recall.model_validate(answer)
+        self._given_out.note(answer)
+        return Recall.model_validate(answer) if hook is None else RecallForHook.of(hook, answer)
 
     async def history(self, id: _Id) -> Memories:
         """Show how a memory came to be: what it replaced, and what replaced it, oldest first.
@@ -213,7 +275,14 @@ class Tools:
         self,
         body: _Body,
         slug: Annotated[str, Field(description="What the claim is called. {rule}")],
-        tier: Annotated[str, Field(description="{rule}")],
+        tier: Annotated[
+            str,
+            Field(
+                description="How open its evidence is. glass: all can look at it; ledger: it is on record. "
+                "{rule}",
+                json_schema_extra={"enum": ["ledger", "glass"]},
+            ),
+        ],
         evidence_refs: _Evidence,
         entity: Annotated[str | None, Field(description="What it is about. {rule}")] = None,
         as_of: Annotated[date | None, Field(description="For which day it holds; today if left out.")] = None,
@@ -234,7 +303,7 @@ class Tools:
             bucket="system",
             slug=slug,
             tier=tier,
-            evidence_refs=evidence_refs,
+            evidence_refs=_digested(evidence_refs),
             entity=entity,
             as_of=as_of or date.today(),
             admission="candidate",
@@ -262,7 +331,7 @@ class Tools:
         where the claim only doesn't apply here.
         """
         record = await self._store.challenge_memory(
-            await self._actor(), memory_id, ground, evidence_refs=evidence_refs
+            await self._actor(), memory_id, ground, evidence_refs=_digested(evidence_refs)
         )
         about = await self.records(memory_id)
         return Challenged(status=about.status, records=about.records, effect=record.effect or "")

@@ -1,22 +1,35 @@
 -- The common part of the recipes beside it, which include it with \ir: imports the rows of pg_temp.incoming, and
 -- reports the outcome of each. A row is one memory: where it is from (origin), the external_ref of its account
--- (account), the object for import_memories (item), and, if it can't be imported, why (misfit).
+-- (account), the object for import_memories (item), and, if it can't be imported, why (misfit). The variable source
+-- names the table, and is what the source_ref of each item begins with.
 --
 -- Accounts that are missing are created, and a ceiling that is too low for the import is raised. A memory that breaks a
 -- rule is left out and listed with the rule, without its text; if only its embedding does, it is imported without one.
--- Everything happens in the caller's transaction.
+-- What an earlier run imported and the table no longer has stays, and is listed. Everything happens in the caller's
+-- transaction.
 
 alter table pg_temp.incoming
 add column number bigint generated always as identity primary key,
-add column outcome text;
+add column outcome text not null default 'imported';
+
+-- What was imported before keeps its source, which earlier versions of the recipes didn't note.
+update pg_temp.incoming i
+set
+  outcome = 'already there',
+  item = i.item || jsonb_build_object('source_ref', m.source_ref)
+from memstore.memories m
+where m.id = (i.item ->> 'id')::uuid;
 
 do $$
 declare
   v_account text;
   v_user uuid;
   v_before memstore.users;
-  v_row record;
-  v_outcome text;
+  v_numbers bigint[];
+  v_done integer;
+  v_middle integer;
+  v_batches int4range[];
+  v_batch bigint[];
   v_column text;
   v_message text;
 begin
@@ -54,43 +67,51 @@ begin
       )
     );
 
-    -- A row at a time, so that a refusal is that row's alone.
-    for v_row in
-      select i.number, i.item
+    v_numbers := array(
+      select i.number
       from pg_temp.incoming i
       where i.account = v_account
       and i.misfit is null
-    loop
-      v_outcome := case
-        when exists (select from memstore.memories m where m.id = (v_row.item ->> 'id')::uuid) then 'already there'
-        else 'imported'
-      end;
-      begin
-        perform memstore.import_memories(v_user, jsonb_build_array(v_row.item));
-        v_message := null;
-      exception when others then
-        get stacked diagnostics v_column = column_name, v_message = message_text;
-      end;
-      if v_message is not null and v_column in ('embedding', 'embedding_model') then
-        v_outcome := replace(v_outcome, 'imported', 'imported without its embedding');
+      order by i.number
+    );
+    -- In batches, since a call for each row changes the account's row each time, and costs as the square of their
+    -- number. A batch that is refused is halved, until the refusal is one row's.
+    v_done := 0;
+    while v_done < cardinality(v_numbers) loop
+      v_batches := array[int4range(v_done + 1, least(v_done + 1000, cardinality(v_numbers)) + 1)];
+      v_done := upper(v_batches[1]) - 1;
+      while cardinality(v_batches) > 0 loop
+        v_batch := v_numbers[lower(v_batches[1]):upper(v_batches[1]) - 1];
+        v_middle := lower(v_batches[1]) + cardinality(v_batch) / 2;
         begin
-          perform memstore.import_memories(
-            v_user, jsonb_build_array(v_row.item - '{embedding,embedding_model}'::text[])
-          );
-          v_message := null;
+          perform memstore.import_memories(v_user, jsonb_agg(i.item order by i.number))
+          from pg_temp.incoming i
+          where i.number = any (v_batch);
+          v_batches := v_batches[2:];
         exception when others then
           get stacked diagnostics v_column = column_name, v_message = message_text;
+          if cardinality(v_batch) > 1 then
+            v_batches := array[int4range(lower(v_batches[1]), v_middle), int4range(v_middle, upper(v_batches[1]))]
+              || v_batches[2:];
+            continue;
+          end if;
+          v_batches := v_batches[2:];
+          update pg_temp.incoming i
+          set
+            outcome = replace(i.outcome, 'imported', 'imported without its embedding'),
+            item = i.item - '{embedding,embedding_model}'::text[]
+          where i.number = v_batch[1]
+          and i.item ? 'embedding'
+          and v_column in ('embedding', 'embedding_model');
+          if found then
+            v_numbers := v_numbers || v_batch;
+          else
+            update pg_temp.incoming i
+            set misfit = concat_ws(' ', nullif(v_column, '') || ':', regexp_replace(v_message, '^Item 1: ', ''))
+            where i.number = v_batch[1];
+          end if;
         end;
-      end if;
-
-      update pg_temp.incoming i
-      set
-        outcome = case when v_message is null then v_outcome end,
-        misfit = case
-          when v_message is not null then
-            concat_ws(' ', nullif(v_column, '') || ':', regexp_replace(v_message, '^Item 1: ', ''))
-        end
-      where i.number = v_row.number;
+      end loop;
     end loop;
 
     perform memstore.set_maximum_live_memories(u.id, greatest(v_before.maximum_live_memories, u.live_memories))
@@ -101,7 +122,10 @@ end
 $$;
 
 \echo 'What became of the rows:'
-select coalesce(i.outcome, 'left out') as outcome, count(*) as rows, count(distinct i.account) as accounts
+select
+  case when i.misfit is null then i.outcome else 'left out' end as outcome,
+  count(*) as rows,
+  count(distinct i.account) as accounts
 from pg_temp.incoming i
 group by 1
 order by 1;
@@ -111,6 +135,15 @@ select i.origin, i.account, i.misfit as why
 from pg_temp.incoming i
 where i.misfit is not null
 order by 1;
+
+\echo 'What was deleted at the source since, and is still here:'
+select m.id, u.external_ref as account
+from memstore.memories m
+join memstore.users u on u.id = m.user_id
+where (m.source_ref = :'source' or starts_with(m.source_ref, :'source' || ', '))
+and m.superseded_at is null
+and not exists (select from pg_temp.incoming i where (i.item ->> 'id')::uuid = m.id)
+order by 2, 1;
 
 \echo 'Accounts that hold more than new ones may:'
 select i.account, u.live_memories, u.maximum_live_memories as ceiling

@@ -4,8 +4,8 @@
 --
 -- Run it as the owner of memstore, with SELECT on mem0's table, in the database that has both; if mem0 has another
 -- database, copy its table first (pg_dump -t mem0 | psql -d agents). mem0's table is not changed. It can be repeated:
--- memories that were imported before stay as they are, and those that mem0 has changed since are listed. Every row that
--- is not imported is listed with the reason. Variables, each with -v:
+-- memories that were imported before stay as they are, and those that mem0 has changed or deleted since are listed.
+-- Every row that is not imported is listed with the reason. Variables, each with -v:
 --
 --   dry_run=on      imports, reports, and rolls back
 --   model=NAME      the model of mem0's embeddings, which its table doesn't name; without it embeddings are left out
@@ -19,8 +19,8 @@
 -- | payload user_id | the account, by its external_ref; rows of an agent or a run alone belong to no account |
 -- | payload data | body: at most 2,000 characters, longer ones are left out |
 -- | payload created_at, updated_at | inserted_at, updated_at |
--- | payload run_id | source_ref |
--- | vector | embedding |
+-- | the table, payload run_id | source_ref: mem0 public.mem0, and behind a comma the run, else the id |
+-- | vector | embedding, unless it is one of bits |
 -- | payload expiration_date | none: expired memories are left out |
 -- | other keys of the payload | none: counted in the report |
 
@@ -31,6 +31,8 @@
 \if :{?table} \else \set table mem0 \endif
 \if :{?schema} \else \set schema public \endif
 \if :{?bucket} \else \set bucket learned \endif
+
+\set source 'mem0 ' :schema '.' :table
 
 begin;
 
@@ -43,9 +45,9 @@ select
       'id', m.id,
       'bucket', :'bucket',
       'body', m.payload ->> 'data',
-      'source_ref', m.payload ->> 'run_id',
-      'embedding', case when :'model' <> '' then m.vector::text::jsonb end,
-      'embedding_model', case when :'model' <> '' and m.vector is not null then :'model' end,
+      'source_ref', concat(:'source', ', ', coalesce(m.payload ->> 'run_id', m.id::text)),
+      'embedding', v.numbers,
+      'embedding_model', case when v.numbers is not null then :'model' end,
       'inserted_at', m.payload ->> 'created_at',
       'updated_at', m.payload ->> 'updated_at'
     )
@@ -56,7 +58,10 @@ select
       and m.payload ->> 'expiration_date' < (now() at time zone 'UTC')::date::text
     then 'It has expired in mem0.'
   end as misfit
-from :"schema".:"table" m;
+from :"schema".:"table" m
+cross join lateral (
+  select case when :'model' <> '' and m.vector::text like '[%' then m.vector::text::jsonb end as numbers
+) v;
 
 \ir import_incoming.sql
 

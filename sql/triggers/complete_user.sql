@@ -1,4 +1,5 @@
--- Gives a new account the ceiling of the settings where it has none, and a count of 0.
+-- Gives a new account the ceiling of the settings where it has none, and a count of 0. A restored one, whose memories
+-- are counted as they come, keeps in mind how many it is entitled to where its ceiling was lowered since.
 create or replace function memstore.complete_user()
 returns trigger
 language plpgsql
@@ -10,6 +11,9 @@ begin
   if new.maximum_live_memories is null then
     new.maximum_live_memories := (select s.maximum_live_memories from memstore.settings s);
   end if;
+  new.restored_memories := case
+    when tg_argv[0] = 'restored' and new.live_memories > new.maximum_live_memories then new.live_memories
+  end;
   new.live_memories := 0;
   new.candidates := '{}';
   return new;
@@ -23,3 +27,9 @@ before insert on memstore.users
 for each row
 when (not memstore.is_restore())
 execute function memstore.complete_user();
+
+create or replace trigger users_restored
+before insert on memstore.users
+for each row
+when (memstore.is_restore())
+execute function memstore.complete_user('restored');

@@ -1,5 +1,6 @@
 -- Keeps users.live_memories and users.candidates and holds the ceiling, once a statement, so that a COPY or a batch
--- updates each account once for each of its languages. Updating the account's row serialises its concurrent writers.
+-- updates each account once for each of its languages. Updating the account's row serialises its concurrent writers. It
+-- also refuses memories of an erased account.
 create or replace function memstore.count_live_memories()
 returns trigger
 language plpgsql
@@ -44,6 +45,11 @@ begin
     and n.superseded_at is not null;
   end if;
   if v_account is null then
+    -- What isn't counted has an account all the same.
+    if tg_op = 'INSERT' then
+      perform memstore.refuse('actor_unknown', 'user_id')
+      where memstore.has_erased(array(select distinct n.user_id from new_memories n));
+    end if;
     return null;
   end if;
 
@@ -59,7 +65,7 @@ begin
         )
       end
     where u.id = v_account
-    returning u.live_memories > u.maximum_live_memories
+    returning u.live_memories > u.maximum_live_memories or u.erased_at is not null
     into v_over;
   else
     if tg_op = 'INSERT' then
@@ -132,7 +138,14 @@ begin
     end loop;
   end if;
 
-  if tg_op <> 'INSERT' or v_over is not true then
+  if tg_op <> 'INSERT' then
+    return null;
+  end if;
+  if v_several or v_over then
+    perform memstore.refuse('actor_unknown', 'user_id')
+    where memstore.has_erased(array(select distinct n.user_id from new_memories n));
+  end if;
+  if v_over is not true then
     return null;
   end if;
 

@@ -1,5 +1,6 @@
--- A restored account already has the count of its live memories, which may exceed a ceiling that was lowered. Its
--- restored memories raise the count only where there are more of them, and only then is the ceiling checked.
+-- Counts an account's memories whole while a dump of rows is restored: where one statement restores a part of them,
+-- another one brings the rest. The ceiling holds, but for an account that the dump has above a ceiling that was lowered:
+-- it gets back what it had, and no more.
 create or replace function memstore.count_restored_memories()
 returns trigger
 language plpgsql
@@ -16,43 +17,47 @@ begin
   order by u.id
   for no key update;
 
-  -- What recall can attach is counted whole: where one statement restores a part of them, another one brings the rest.
-  update memstore.users u
-  set candidates = c.candidates
-  from (
-    select l.user_id, jsonb_object_agg(l.language, jsonb_build_array(l.memories, l.of_user)) as candidates
+  perform memstore.refuse('actor_unknown', 'user_id')
+  where memstore.has_erased(array(select distinct n.user_id from new_memories n));
+
+  with counted as (
+    select
+      l.user_id,
+      sum(l.live)::integer as live,
+      coalesce(
+        jsonb_object_agg(l.language, jsonb_build_array(l.memories, l.of_user)) filter (where l.memories > 0), '{}'
+      ) as candidates
     from (
-      select m.user_id, m.language, count(*) as memories, count(*) filter (where m.bucket = 'user') as of_user
+      select
+        m.user_id,
+        m.language,
+        count(*) as live,
+        count(*) filter (where m.bucket <> 'system') as memories,
+        count(*) filter (where m.bucket = 'user') as of_user
       from memstore.memories m
       where m.user_id in (select n.user_id from new_memories n)
       and m.superseded_at is null
-      and m.bucket in ('user', 'learned')
+      and not m.promoted
       group by m.user_id, m.language
     ) l
     group by l.user_id
-  ) c
-  where u.id = c.user_id
-  and u.candidates <> c.candidates;
-
-  with counted as (
-    select m.user_id, count(*) as number
-    from memstore.memories m
-    where m.user_id in (select n.user_id from new_memories n)
-    and m.superseded_at is null
-    and not m.promoted
-    group by m.user_id
   ),
-  raised as (
+  changed as (
     update memstore.users u
-    set live_memories = c.number
+    set
+      live_memories = c.live,
+      candidates = c.candidates,
+      restored_memories = case when c.live < u.restored_memories then u.restored_memories end
     from counted c
     where u.id = c.user_id
-    and u.live_memories < c.number
-    returning u.live_memories > u.maximum_live_memories as over
+    and row(u.live_memories, u.candidates) <> row(c.live, c.candidates)
+    returning u.id, u.live_memories, u.maximum_live_memories
   )
-  select bool_or(r.over)
+  -- What the account was entitled to is read in the snapshot of the statement, from before it.
+  select bool_or(c.live_memories > greatest(c.maximum_live_memories, u.restored_memories, u.live_memories))
   into v_over
-  from raised r;
+  from changed c
+  join memstore.users u on u.id = c.id;
   if v_over then
     perform memstore.refuse('quota_reached', 'actor');
   end if;

@@ -58,6 +58,14 @@ begin
   then
     perform memstore.refuse('not_supersedable', 'superseded_by_id');
   end if;
+
+  -- Whoever supersedes the target in an older snapshot doesn't see this pointer, and gets 40001 where both update the
+  -- target's account. The count does that for a memory, and not for a tombstone or what points at another account's.
+  if tg_op = 'INSERT' or new.promoted or v_target.user_id <> new.user_id then
+    update memstore.users u
+    set live_memories = u.live_memories
+    where u.id in (v_target.user_id, new.user_id);
+  end if;
   return null;
 end
 $$;

@@ -1,4 +1,4 @@
--- Projects new records to statuses. Updating the row of claim_counter first serialises the writers of statuses, and a
+-- Projects new records to statuses, and refuses those of an erased account. Updating the row of claim_counter first serialises the writers of statuses, and a
 -- stale snapshot fails with 40001. The disabled plans would read whole tables for a change of a few rows.
 create or replace function memstore.project_records()
 returns trigger
@@ -19,6 +19,18 @@ begin
     return null;
   end if;
   update memstore.claim_counter set changes = changes + 1;
+
+  -- An erased account's records are restored, erased as they are.
+  perform memstore.refuse('actor_unknown', 'user_id')
+  where memstore.has_erased(
+    array(
+      select distinct n.user_id
+      from new_records n
+      where tg_argv[0] is distinct from 'restored'
+      or n.ground <> '[erased]'
+      or n.evidence_refs is distinct from memstore.erase_evidence(n.evidence_refs)
+    )
+  );
 
   insert into memstore.open_challenges (challenge_id, memory_id, user_id, inserted_at, evidenced)
   select n.id, n.memory_id, n.user_id, n.inserted_at, n.evidence_refs is not null
@@ -62,4 +74,12 @@ create or replace trigger records_status
 after insert on memstore.memory_admissions
 referencing new table as new_records
 for each statement
+when (not memstore.is_restore())
 execute function memstore.project_records();
+
+create or replace trigger records_status_restored
+after insert on memstore.memory_admissions
+referencing new table as new_records
+for each statement
+when (memstore.is_restore())
+execute function memstore.project_records('restored');

@@ -1,6 +1,6 @@
--- Deletes the name of a model that the operator has not registered with its last embedding. A name that another
--- transaction has locked stays, and so do all of them under REPEATABLE READ and SERIALIZABLE, whose snapshot can't
--- tell the last embedding: ensure_embedding_model() lets a name that no row uses have other dimensions.
+-- Deletes the name of a model that the operator has not registered with its last embedding, at every isolation level.
+-- A name that another transaction has locked stays: ensure_embedding_model() lets a name that no row uses have other
+-- dimensions. delete_user() has locked the names that it leaves unused, so that none outlives its account.
 create or replace function memstore.release_embedding_models()
 returns trigger
 language plpgsql
@@ -15,9 +15,6 @@ as $$
 declare
   v_names text[];
 begin
-  if current_setting('transaction_isolation') <> 'read committed' then
-    return null;
-  end if;
   -- Each name once: the check reads the index entries of all rows that the statement removed.
   select array_agg(o.name)
   into v_names
@@ -31,8 +28,7 @@ begin
     return null;
   end if;
 
-  -- Locked first, so that the DELETE has a snapshot in which a concurrent writer's rows are committed. SKIP LOCKED,
-  -- because blocking here could deadlock.
+  -- SKIP LOCKED, because blocking here could deadlock.
   select array_agg(l.name)
   into v_names
   from (
@@ -42,9 +38,8 @@ begin
     and not e.registered
     for update skip locked
   ) l;
-  delete from memstore.embedding_models e
-  where e.name = any (v_names)
-  and not exists (select from memstore.memories m where m.embedding_model = e.name);
+  perform memstore.delete_unused_model(n.name)
+  from unnest(v_names) n (name);
   return null;
 end
 $$;

@@ -8,12 +8,17 @@ security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  -- As JSON, because the three tables have different columns.
+  -- As JSON, because the tables have different columns.
   v_new jsonb := to_jsonb(new);
 begin
   case tg_table_name
     when 'deployment' then
       if exists (select from memstore.deployment d where d.name = v_new ->> 'name') then
+        return null;
+      end if;
+    -- What a role was granted here is what counts.
+    when 'api_roles' then
+      if exists (select from memstore.api_roles k where k.role = v_new ->> 'role') then
         return null;
       end if;
     when '_yoyo_migration' then
@@ -33,6 +38,12 @@ comment on function memstore.skip_installed() is 'Trigger: skips restored rows a
 
 create or replace trigger deployment_restored
 before insert on memstore.deployment
+for each row
+when (memstore.is_restore())
+execute function memstore.skip_installed();
+
+create or replace trigger api_roles_restored
+before insert on memstore.api_roles
 for each row
 when (memstore.is_restore())
 execute function memstore.skip_installed();

@@ -12,7 +12,7 @@ select
   n.name
 from (
   values
-    (1, 'schema', 'The schema', false, array['help', 'schema_version']),
+    (1, 'schema', 'The schema', false, array['help', 'read_json', 'schema_version']),
     (2, 'accounts', 'Accounts', false, array['create_user', 'delete_user', 'find_user']),
     (3, 'memories', 'Memories', false, array[
       'delete_memory', 'export_account', 'export_memories', 'find_ids', 'get_memory', 'insert_memories',
@@ -25,9 +25,9 @@ from (
       'refute_challenge'
     ]),
     (6, 'operator', 'Operator: the schema''s owner only', true, array[
-      'configure', 'forget_embedding_model', 'grant_api', 'import_memories', 'memories_to_embed',
-      'register_embedding_model', 'revoke_api', 'set_maximum_live_memories', 'set_steward', 'store_statistics',
-      'verify_store'
+      'bind_role', 'configure', 'forget_embedding_model', 'grant_api', 'import_memories', 'list_roles',
+      'memories_to_embed', 'rebuild_words', 'register_embedding_model', 'revoke_api', 'set_maximum_live_memories',
+      'set_steward', 'store_statistics', 'unbind_role', 'verify_store'
     ])
 ) a (number, folder, title, owner_only, names)
 cross join unnest(a.names) with ordinality n (name, number);

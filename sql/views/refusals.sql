@@ -34,10 +34,20 @@ from (
       'The function''s page says what it takes: select memstore.help(''its_name'').'),
     ('embedding_dimensions_differ', 'MS013', 'Embeddings of this model have another number of dimensions.',
       'Use another model name, or have the operator forget this one once no memory uses it.'),
+    ('embedding_model_unregistered', 'MS014', 'The operator has not registered this embedding model.',
+      'Use a registered model, or have the operator register this one.'),
+    ('count_is_kept', 'MS015', 'The counts of an account are kept by triggers.',
+      'Write and delete memories; verify_store tells where a count is wrong.'),
+    ('role_bound', 'MS016', 'The role, or a member of it, is bound to an account.',
+      'Grant another role, or end the binding with unbind_role: list_roles shows it.'),
+    ('role_unbound', 'MS017', 'The role reaches more than one account.',
+      'Bind a role of its own, that owns and can do nothing else here, as bind_role''s page says.'),
     ('migration_changed', 'MS020', 'This migration was applied from another file.',
       'Restore the file: a migration that was applied never changes.'),
     ('deployment_newer', 'MS021', 'This migration is not in the version that is being installed.',
-      'Install the memstore that applied it, or a newer one.')
+      'Install the memstore that applied it, or a newer one.'),
+    ('restored_by_inserts', 'MS025', 'The rows of a dump are restored by COPY alone.',
+      'Dump them without --inserts, --column-inserts and --rows-per-insert; or restore a dump of the whole schema.')
 ) r (name, sqlstate, message, hint);
 
 comment on view memstore.refusals is 'The refusals that functions and triggers raise: name, state, message and hint.';

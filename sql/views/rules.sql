@@ -6,7 +6,8 @@ select
   t.relname::text as table_name,
   c.conname::text as name,
   f.field,
-  pg_catalog.pg_get_expr(c.conbin, c.conrelid) as definition,
+  -- Pretty-printed, which a restored constraint is as the original.
+  pg_catalog.pg_get_expr(c.conbin, c.conrelid, true) as definition,
   pg_catalog.obj_description(c.oid, 'pg_constraint') as message,
   c.conkey as columns,
   pg_catalog.array_position(t_columns.names, f.field) as position

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -129,6 +131,19 @@ def test_all_that_a_proposal_lacks_is_told(run: Run) -> None:
     assert "kind (receipt, memory or url)" in line
 
 
+def test_a_digest_is_computed_of_a_text_and_a_file(run: Run, as_: As, tmp_path: Path) -> None:
+    log = tmp_path / "run.log"
+    log.write_bytes(b"all green\n\xff")
+    given = ["--evidence", "receipt:All is green.", "--evidence", f"receipt:@{log}"]
+    (memory,) = as_("author", "propose", BODY, "--slug", "sys:a", "--tier", "glass", *given)
+    assert memory["evidence_refs"] == [
+        {"kind": "receipt", "ref": ref, "digest": f"sha256:{hashlib.sha256(content).hexdigest()}"}
+        for ref, content in (("All is green.", b"All is green."), (str(log), log.read_bytes()))
+    ]
+    (line,) = complaints(run("propose", BODY, *SHAPE, "--evidence", f"receipt:@{tmp_path}/none", code=1))
+    assert line.startswith(f"{tmp_path}/none: ")
+
+
 @pytest.mark.parametrize("wrong", ["url", "url:https://example.org", "https@x", '{"kind"', "{]"])
 def test_evidence_that_cannot_be_read(run: Run, wrong: str) -> None:
     (line,) = complaints(run("propose", PRIVATE, *SHAPE, "--evidence", wrong, code=2))
@@ -201,7 +216,7 @@ def test_refusals_of_records(run: Run, as_: As, claim: str) -> None:
     assert "needs a stance" in run(*promote, " ", "--evidence", PAGE, code=1).stderr
     assert len(complaints(run(*promote, "Not A Stance", code=1))) == 2
     assert complaints(run("--account", "steward", "claims", "--status", "new", code=1))[0].startswith(
-        "status: "
+        "`status` must be "
     )
 
 

@@ -108,6 +108,16 @@ def test_an_account_without_room(run: Run, another_url: str) -> None:
 
 
 @pytest.mark.usefixtures("full")
+def test_an_account_that_gets_the_room_it_needs(run: Run, another_url: str) -> None:
+    url = ("--database-url", another_url)
+    text = run("export", "--account", "a").stdout
+    invoke(*url, "configure", "maximum_live_memories=0")
+    result = invoke(*url, "import", "-", "--account", "a", "--raise-ceiling", stdin=text)
+    assert result.stdout.startswith("imported\t3\n")
+    invoke(*url, "remember", "--account", "a", "one more", code=1)
+
+
+@pytest.mark.usefixtures("full")
 def test_what_is_there_and_replaced_otherwise_stays(run: Run) -> None:
     text = run("export", "--account", "a").stdout
     (live,) = documents(run("list", "--account", "a", "--json"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import signal
@@ -116,12 +117,10 @@ async def test_the_tools(db: Db, db_url: str) -> None:
         assert tool.input_schema["additionalProperties"] is False
         properties = tool.input_schema["properties"]
         assert all(each["description"] for each in properties.values())
-        # No tool names an account, and no schema has a rule of the database in it.
+        # No tool names an account.
         assert not properties.keys() & {"account", "actor", "user_id", "external_ref", "owner"}
-        assert not keys(tool.input_schema) & {
-            *("enum", "const", "pattern", "minLength", "maxLength", "minimum", "maximum", "minItems"),
-            *("maxItems", "exclusiveMinimum", "exclusiveMaximum"),
-        }
+        # What would be another place of a rule; bounds are held against the database below.
+        assert not keys(tool.input_schema) & {"const", "pattern", "exclusiveMinimum", "exclusiveMaximum"}
         assert "{rule}" not in tool.model_dump_json()
     for name, field in (
         ("remember", "body"),
@@ -137,6 +136,75 @@ async def test_the_tools(db: Db, db_url: str) -> None:
     assert hinted("read_only_hint") == {"recall", "list", "history", "records"}
     assert hinted("destructive_hint") == {"forget"}
     assert hinted("idempotent_hint") == {"recall", "list", "history", "records", "correct", "forget"}
+
+
+async def test_bounds_in_schemas_are_those_of_the_database(db_url: str) -> None:
+    """Each bound is accepted; what is just beyond it is refused, and by the database."""
+    async with agent(db_url, "--claims") as session:
+        described = {
+            tool.name: tool.input_schema["properties"] for tool in (await session.list_tools()).tools
+        }
+        claim = {"slug": "sys:a", "tier": "glass", "evidence_refs": EVIDENCE}
+        for tool, valid in (
+            ("remember", {"body": "x", "bucket": "learned", "source_ref": "a"}),
+            ("list", {"bucket": "user", "page_size": 1}),
+            ("propose", {"body": "x", **claim}),
+        ):
+            for name in valid:
+                schema = described[tool][name]
+                if "enum" in schema:
+                    good, bad = schema["enum"], ["", "other"]
+                elif "maxLength" in schema:
+                    good, bad = ["x" * schema["maxLength"]], ["x" * (schema["maxLength"] + 1)]
+                    if "minLength" in schema:
+                        good.append("x" * schema["minLength"])
+                        bad.append("x" * (schema["minLength"] - 1))
+                elif "maximum" in schema:
+                    good = [schema["minimum"], schema["maximum"]]
+                    bad = [schema["minimum"] - 1, schema["maximum"] + 1]
+                elif "maxItems" in schema:
+                    good = [EVIDENCE * schema["minItems"], EVIDENCE * schema["maxItems"]]
+                    bad = [EVIDENCE * (schema["minItems"] - 1), EVIDENCE * (schema["maxItems"] + 1)]
+                else:
+                    continue
+                for value in good:
+                    await session.answer(tool, **{**valid, name: value})
+                for value in bad:
+                    assert f" ({name}): " in await session.refusal(tool, **{**valid, name: value})
+
+
+async def test_nothing_of_claims_without_claims(db_url: str) -> None:
+    async with agent(db_url) as session:
+        tools = (await session.list_tools()).tools
+        inputs = json.dumps([tool.input_schema for tool in tools]).lower()
+        assert not re.findall("claim|evidence|tombstone|stance|steward|slug|tier", inputs)
+
+
+async def test_a_list_is_bounded_by_characters(db_url: str) -> None:
+    async with agent(db_url) as session:
+        written = [(await session.answer("remember", body=f"{n} {'x' * 1990}"))["id"] for n in range(25)]
+        seen: list[str] = []
+        after = None
+        sizes = []
+        while True:
+            page = await session.answer("list", page_size=200, **({"after": after} if after else {}))
+            sizes.append(sum(len(each["body"]) for each in page["memories"]))
+            seen += [each["id"] for each in page["memories"]]
+            after = page.get("after")
+            if not after:
+                break
+        assert seen == written[::-1]
+        assert max(sizes) <= 20_000
+
+
+async def test_evidence_as_a_text(db_url: str) -> None:
+    async with agent(db_url, "--claims") as session:
+        piece = {"kind": "receipt", "ref": "ci run 118", "text": "all green\n"}
+        claim = await session.answer("propose", body="x", slug="sys:a", tier="glass", evidence_refs=[piece])
+        digest = hashlib.sha256(b"all green\n").hexdigest()
+        assert claim["evidence_refs"] == [
+            {"kind": "receipt", "ref": "ci run 118", "digest": f"sha256:{digest}"}
+        ]
 
 
 async def test_claims_are_for_who_asks(db_url: str) -> None:
@@ -310,7 +378,7 @@ REFUSED: list[tuple[str, dict[str, Any], list[str]]] = [
     ("forget", {"id": UNKNOWN}, ["memory_not_found (id): The account has no such memory. list has the ids."]),
     ("history", {"id": UNKNOWN}, ["memory_not_found (id): The account has no such memory."]),
     ("correct", {"target": UNKNOWN, "body": "x"}, ["not_supersedable (target): The memory cannot be"]),
-    ("list", {"page_size": 201}, ["argument_invalid (page_size): "]),
+    ("list", {"page_size": 201}, ["argument_invalid (page_size): `page_size` must be 1 to 200."]),
     ("list", {"page_size": 10**30}, ["value_malformed: A value doesn't have the form of its type."]),
     ("recall", {"query": "npm", "maximum_attached": -1}, ["argument_invalid (maximum_attached): "]),
 ]

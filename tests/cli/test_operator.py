@@ -31,7 +31,8 @@ def test_migrate_says_what_it_applied(server: Server) -> None:
 def test_verify(run: Run, db: Db) -> None:
     checks = [line.split("\t") for line in run("verify").stdout.splitlines()]
     assert [(check[0], check[1]) for check in checks] == [
-        ("ok", name) for name in ("server", "encoding", "migrations", "functions", "calls")
+        ("ok", name)
+        for name in ("server", "encoding", "migrations", "functions", "objects", "words", "calls")
     ]
     assert db.execute("select count(*) from memstore.users").fetchone() == (0,)
     assert all(check["ok"] for check in documents(run("verify", "--json")))
@@ -61,11 +62,41 @@ def test_verify(run: Run, db: Db) -> None:
             "drop function memstore.insert_memory",
             "off\tcalls\t",
         ),
+        (
+            "alter table memstore.memories disable trigger memories_fixed",
+            "off\ttrigger memories.memories_fixed\tdifferent\tIf nobody can say why: ",
+        ),
+        (
+            "update memstore.deployment set checksum = repeat('0', 64) where name = 'words'",
+            "off\twords\tperhaps of another version's dictionaries\tRun memstore rebuild-words.",
+        ),
     ],
 )
 def test_verify_finds(run: Run, db: Db, change: str, line: str) -> None:
     db.execute(change.encode())
     assert line in run("verify", code=1).stdout
+
+
+def test_verify_compares_with_the_package(run: Run, db: Db) -> None:
+    """Not with what is in the database, which whoever alters the schema can alter with it."""
+    db.execute("create table public.wanted as select * from memstore.objects()")
+    db.execute("drop trigger memories_fixed on memstore.memories")
+    db.execute(
+        "create or replace function memstore.objects() returns table (kind text, name text, digest text)"
+        " language sql as 'select * from public.wanted'"
+    )
+    assert db.execute("select * from memstore.altered_objects()").fetchall() == []
+    altered = [line.split("\t")[1:3] for line in run("verify", code=1).stdout.splitlines() if "off" in line]
+    assert altered == [["function objects()", "different"], ["trigger memories.memories_fixed", "absent"]]
+
+
+def test_rebuild_words(run: Run, db: Db, db_url: str) -> None:
+    for number in range(3):
+        remember(run, f"{PRIVATE} {number}")
+    db.execute("update memstore.deployment set checksum = repeat('0', 64) where name = 'words'")
+    assert documents(run("rebuild-words", "--json")) == [{"read": 3, "rebuilt": 0}]
+    run("verify")
+    assert "3/3" in at_terminal(db_url, "rebuild-words")
 
 
 def test_verify_data(run: Run, db: Db) -> None:

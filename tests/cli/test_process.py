@@ -62,6 +62,22 @@ def test_where_the_database_is_named(db_url: str, monkeypatch: pytest.MonkeyPatc
     assert line == "MEMSTORE_DATABASE_URL: the connection string isn't one that libpq reads"
 
 
+def test_the_database_of_another_application(db_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with psycopg.connect(db_url, autocommit=True) as connection:
+        connection.execute("drop database if exists another_application")
+        connection.execute("create database another_application template template0")
+        try:
+            monkeypatch.setenv("DATABASE_URL", make_conninfo(db_url, dbname="another_application"))
+            for command in (["list"], ["recall", "npm"], ["remember", PRIVATE], ["settings"]):
+                (line,) = complaints(invoke(*command, code=1))
+                assert line.startswith(
+                    "$DATABASE_URL names the database another_application, which has no mem"
+                )
+                assert "--database-url private" in line
+        finally:
+            connection.execute("drop database another_application")
+
+
 @pytest.mark.parametrize(
     "arguments", [["rember"], ["remember"], ["list", "--al"], ["--nope"], ["import", "-", "--batch", "x"]]
 )
@@ -73,7 +89,9 @@ def test_help_and_version() -> None:
     assert re.fullmatch(r"memstore \d+\.\d+\.\d+(\.dev\d+)?\n", invoke("--version").stdout)
     shown = invoke("--help").stdout
     assert invoke().stdout == shown
-    commands = re.findall(r"^  (\w+)   ", shown[shown.index("Commands:") :], re.MULTILINE)
+    groups = re.findall(r"^(\w+):\n", shown, re.MULTILINE)
+    assert groups == ["Options", "Memories", "Agents", "Claims", "Operator"]
+    commands = re.findall(r"^  (\w+)   ", shown[shown.index("Memories:") :], re.MULTILINE)
     assert "remember" in commands
     for command in commands:
         assert f"\n    memstore {command}" in invoke(command, "--help").stdout.replace(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -17,7 +19,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg_pool import AsyncConnectionPool, ConnectionPool
 
-from memstore import AsyncStore, Recall, Store, StoreOverloaded, StoreUnavailable
+from memstore import AsyncStore, Recall, SchemaOutdated, Store, StoreOverloaded, StoreUnavailable
 from memstore.connections import slots
 from tests.client.proxy import Proxy
 from tests.client.proxy import proxy as make_proxy
@@ -303,6 +305,145 @@ def test_a_failed_attempt_is_shared(proxy: Proxy, account: UUID, kind: str) -> N
     # psycopg waits two seconds at least.
     assert time.monotonic() - started < 8
     assert proxy.accepted <= (4 if kind == "hang" else 20)
+
+
+class _Looks:
+    """Does something with each look at the schema, and counts them."""
+
+    def __init__(self, proxy: Proxy, *answers: bytes | None) -> None:
+        self._answers = answers
+        self.count = 0
+        proxy.requests = self._request
+
+    def _request(self, data: bytes) -> bytes | None:
+        if b"pg_catalog.pg_proc" not in data:
+            return data
+        self.count += 1
+        return self._answers[self.count - 1] if self.count <= len(self._answers) else data
+
+
+def test_a_look_that_hangs_is_shared(proxy: Proxy, account: UUID) -> None:
+    """A pooler lets clients in while the server behind it hangs."""
+    hangs = [b""] * 20
+
+    async def body() -> list[Recall]:
+        async with AsyncStore(proxy.conninfo, timeout=1) as store:
+            return await asyncio.gather(*(store.recall(account, "pnpm") for _ in range(100)))
+
+    looks = _Looks(proxy, *hangs)
+    assert {each.backend for each in asyncio.run(body())} == {"unavailable"}
+    assert looks.count == 1
+    looks = _Looks(proxy, *hangs)
+    with Store(proxy.conninfo, timeout=1) as store, ThreadPoolExecutor(20) as threads:
+        answers = threads.map(lambda _: store.recall(account, "pnpm").backend, range(20))
+        assert set(answers) == {"unavailable"}
+    assert looks.count == 1
+
+
+def test_what_a_look_finds_is_shared(database: str) -> None:
+    with make_proxy(database) as proxy:
+        looks = _Looks(proxy)
+        release = threading.Event()
+        proxy.requests = lambda data: (release.wait(10) or True) and looks._request(data)
+
+        def recall(store: Store) -> str:
+            try:
+                return store.recall(uuid4(), "pnpm").backend
+            except SchemaOutdated as refusal:
+                return refusal.name
+
+        with Store(proxy.conninfo) as store, ThreadPoolExecutor(20) as threads:
+            answers = [threads.submit(recall, store) for _ in range(20)]
+            threading.Timer(0.5, release.set).start()
+            assert {each.result() for each in answers} == {"schema_outdated"}
+        assert looks.count == 1
+
+
+def test_a_look_that_breaks_is_tried_again(proxy: Proxy, account: UUID) -> None:
+    """A pooler lets clients in while the server behind it restarts."""
+
+    async def body() -> None:
+        async with AsyncStore(proxy.conninfo) as store:
+            await store.list_memories(account)
+            proxy.stop()
+            proxy.listen()
+            looks = _Looks(proxy, None, None)
+            await store.insert_memory(account, "Asynchronously.")
+            assert looks.count == 3
+
+    with Store(proxy.conninfo) as store:
+        store.list_memories(account)
+        proxy.stop()
+        proxy.listen()
+        looks = _Looks(proxy, None, None)
+        store.insert_memory(account, "I use pnpm.")
+        assert looks.count == 3
+    asyncio.run(body())
+
+
+@contextmanager
+def alarm(seconds: float, error: type[BaseException]) -> Iterator[None]:
+    """Has a signal's handler raise meanwhile, as task queues do at a time limit."""
+
+    def handle(*_: object) -> None:
+        raise error
+
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        with pytest.raises(error):
+            yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class _TimeLimit(Exception):
+    pass
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs setitimer")
+@pytest.mark.parametrize("error", [_TimeLimit, TimeoutError, KeyboardInterrupt])
+def test_a_time_limit_loses_no_connection(
+    db: Db, connect: Any, url: str, account: UUID, error: type[BaseException]
+) -> None:
+    """It ends a wait for a connection, and a call."""
+    locker = connect()
+    with Store(url, timeout=30) as store, ThreadPoolExecutor(4) as threads:
+        for _ in range(5):
+            with locker.transaction():
+                locker.execute("select from memstore.users for update")
+                writing = [threads.submit(store.insert_memory, account, f"Number {n}.") for n in range(4)]
+                wait_for(db, 4)
+                with alarm(0.1, error):
+                    store.recall(account, "pnpm")
+            for each in writing:
+                each.result()
+            with locker.transaction():
+                locker.execute("select from memstore.users for update")
+                with alarm(0.1, error):
+                    store.insert_memory(account, "Too late.")
+            wait_for(db, 0)  # the server goes on with what nobody waits for
+        assert store.recall(account, "pnpm").backend == "lexical"
+        assert connections(db) <= 4
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs setitimer")
+@pytest.mark.parametrize("error", [_TimeLimit, TimeoutError])
+def test_a_time_limit_is_not_shared(proxy: Proxy, account: UUID, error: type[BaseException]) -> None:
+    """Who waits for the connection that it ended makes one."""
+    proxy.accepts = "hang"
+    with Store(proxy.conninfo, timeout=30) as store, ThreadPoolExecutor(4) as threads:
+        waiting: list[Future[Recall]] = []
+
+        def wait() -> None:
+            waiting.extend(threads.submit(store.recall, account, "pnpm") for _ in range(4))
+            proxy.accepts = "forward"
+
+        threading.Timer(0.1, wait).start()
+        with alarm(0.5, error):
+            store.recall(account, "pnpm")
+        assert {each.result().backend for each in waiting} == {"lexical"}
 
 
 def test_cancelled_tasks_lose_no_connection(db: Db, url: str, account: UUID) -> None:

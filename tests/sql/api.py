@@ -28,6 +28,7 @@ def calls(account: UUID, steward: UUID) -> dict[str, str]:
     )
     return {
         "help": "'recall'",
+        "read_json": "'{}'",
         "schema_version": "",
         "create_user": "external_ref => 'caller'",
         "find_user": "'caller'",

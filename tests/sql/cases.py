@@ -126,7 +126,7 @@ CASES = [
         Case(SYSTEM, {"stance": x, "body": f"At {x}."}, ("stance",))
         for x in ("", "A", "a b", "a_b", "-a", "a-", "a--b", "-", "é", "a\n", " a", "x" * 201)
     ),
-    Case(SYSTEM, {"stance": "use-pnpm", "body": "Promoted."}, ("body",)),
+    Case(SYSTEM, {"stance": "use-pnpm", "body": "Promoted."}, ("stance",)),
     Case(USER, {"stance": "use-pnpm", "body": "At use-pnpm."}, ("stance",)),
     Case(USER, {"stance": "", "body": "x"}, ("stance",)),
     Case(USER, {"inserted_at": "2026-01-02 03:04:05Z", "superseded_at": "2026-01-02 03:04:05Z"}),

@@ -44,10 +44,16 @@ STATES = {
     "record_is_immutable": "MS011",
     "argument_invalid": "MS012",
     "embedding_dimensions_differ": "MS013",
+    "embedding_model_unregistered": "MS014",
+    "count_is_kept": "MS015",
+    "role_bound": "MS016",
+    "role_unbound": "MS017",
     "migration_changed": "MS020",
     "deployment_newer": "MS021",
     "yoyo_locked": "MS022",
     "owner_differs": "MS023",
+    "rows_absent": "MS024",
+    "restored_by_inserts": "MS025",
 }
 _SUFFIXES = {"_shape": "23514", "_fkey": "23503", "_key": "23505", "_pkey": "23505"}
 

@@ -11,6 +11,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from memstore import embedded, schema
 from tests.sql.support import SECRET, account_of, insert, rows, value
@@ -160,7 +161,8 @@ def test_mem0(vectors: Db, db_url: str) -> None:
     assert found.keys() == {"Another's.", "Likes pnpm.", "x" * 2000, "Of no time.", "Unusable vector."}
     likes = found["Likes pnpm."]
     assert (likes["id"], likes["account"], likes["bucket"]) == (one, "alice", "learned")
-    assert (likes["source_ref"], likes["embedding"], likes["embedding_model"]) == ("run 7", [0.1, -2], "two")
+    assert likes["source_ref"] == "mem0 public.mem0, run 7"
+    assert (likes["embedding"], likes["embedding_model"]) == ([0.1, -2], "two")
     assert likes["inserted_at"] == "2025-03-04T05:06:07.000008+00:00"
     assert likes["updated_at"] == "2025-04-04T12:06:07+00:00"
     assert found["x" * 2000]["account"] == found["Of no time."]["account"] == "bob"
@@ -278,6 +280,107 @@ def test_langgraph_with_embeddings(vectors: Db, db_url: str) -> None:
         "two": [5, 6],
         "three": None,
     }
+
+
+def items(db: Db) -> dict[str, str]:
+    """The ids of what is stored, by body."""
+    return {body: row["id"] for body, row in stored(db).items()}
+
+
+DELETED = "What was deleted at the source since, and is still here:"
+OUTCOME = "What became of the rows:"
+
+
+@pytest.mark.parametrize("first", ["memories.alice", "memories.bob"])
+def test_a_key_that_another_namespace_has_too(db: Db, db_url: str, first: str) -> None:
+    db.execute(LANGGRAPH.encode())
+    key = str(uuid4())
+    add_item(db, first, key, {"text": "first"})
+    run(db_url, "langgraph.sql")
+    assert items(db) == {"first": key}
+
+    add_item(db, "memories.alice.facts", key.upper(), {"text": "second"})
+    db.execute("update store set created_at = created_at + interval '1 s' where prefix like '%facts'")
+    said = run(db_url, "langgraph.sql")
+    assert section(said, OUTCOME) == [["already there", "1", "1"], ["imported", "1", "1"]]
+    both = items(db)
+    assert both["first"] == key != both["second"]
+
+    # The other way round: the second's id was made, and stays so when the key is its own.
+    db.execute("delete from store where prefix = %s", [first])
+    said = run(db_url, "langgraph.sql")
+    assert section(said, OUTCOME) == [["already there", "1", "1"]]
+    assert section(said, DELETED) == [[key, first.removeprefix("memories.")]]
+    assert items(db) == both
+
+
+def test_what_was_deleted_since(vectors: Db, db_url: str) -> None:
+    db = vectors
+    for table in ("mem0", "other"):
+        db.execute(MEM0.format(table=table, dimensions=2).encode())
+    ids = [add_mem0(db, {"user_id": "alice", "data": f"Memory {i}.", "run_id": "7"}) for i in range(4)]
+    insert(db, account_of(db, "alice"), "My own.", source_ref="mem0")
+    run(db_url, "mem0.sql")
+    run(db_url, "mem0.sql", table="other")
+    alice = account_of(db, "alice")
+    db.execute("select memstore.delete_memory(%s, %s)", [alice, ids[2]])
+    db.execute("select memstore.supersede_memory(%s, %s, 'Corrected.', source_ref => '')", [alice, ids[3]])
+    db.execute("delete from mem0 where id = any (%s::uuid[])", [ids[1:]])
+    assert section(run(db_url, "mem0.sql"), DELETED) == [[ids[1], "alice"]]
+    assert section(run(db_url, "mem0.sql", table="other"), DELETED) == []
+
+
+def test_what_was_imported_without_a_source_is_not_taken_for_changed(vectors: Db, db_url: str) -> None:
+    db = vectors
+    db.execute(MEM0.format(table="mem0", dimensions=2).encode())
+    id = add_mem0(db, {"user_id": "alice", "data": "One."})
+    insert(db, account_of(db, "alice"), "One.", bucket="learned", id=id)
+    said = run(db_url, "mem0.sql")
+    assert section(said, OUTCOME) == [["already there", "1", "1"]]
+
+
+@pytest.mark.parametrize("broken", [0, 1])
+def test_batches(db: Db, db_url: str, broken: int) -> None:
+    """One call for 1,000 rows, and for a misfit as many as halvings leave."""
+    db.execute(LANGGRAPH.encode())
+    db.execute(
+        "insert into store select 'memories.alice', 'key ' || i, jsonb_build_object('text',"
+        " case when i = 1234 and %s then repeat('x', 2001) else 'Memory ' || i end)"
+        " from generate_series(1, 2500) i",
+        [broken > 0],
+    )
+    db.execute(
+        sql.SQL("alter database {} set track_functions = 'all'").format(sql.Identifier(db.info.dbname))
+    )
+    said = run(db_url, "langgraph.sql")
+    outcome = dict(row[:2] for row in section(said, OUTCOME))
+    assert outcome == {"imported": str(2500 - broken)} | ({"left out": "1"} if broken else {})
+    assert value(db, "select live_memories from memstore.users") == 2500 - broken
+    calls = "select calls from pg_stat_user_functions where funcname = 'import_memories'"
+    assert value(db, calls) <= 3 + broken * 2 * 10
+
+
+def test_a_batch_whose_embeddings_are_all_refused(vectors: Db, db_url: str) -> None:
+    db = vectors
+    db.execute(MEM0.format(table="mem0", dimensions=2).encode())
+    account = account_of(db, "other")
+    insert(db, account, "Of three.", embedding=[1, 2, 3], embedding_model="two")
+    db.execute(
+        "insert into mem0 select gen_random_uuid(), '[1,2]',"
+        " jsonb_build_object('user_id', 'alice', 'data', 'M ' || i) from generate_series(1, 300) i"
+    )
+    said = run(db_url, "mem0.sql", model="two")
+    assert section(said, OUTCOME) == [["imported without its embedding", "300", "1"]]
+
+
+def test_embeddings_of_bits(vectors: Db, db_url: str) -> None:
+    db = vectors
+    db.execute((LANGGRAPH + LANGGRAPH_VECTORS.replace("vector(2)", "bit(3)")).encode())
+    add_item(db, "memories.alice", "one", {"text": "one"})
+    db.execute("insert into store_vectors values ('memories.alice', 'one', 'text', '011')")
+    said = run(db_url, "langgraph.sql", model="bits")
+    assert section(said, "Embeddings that memstore has no form for:") == [["bit", "1"]]
+    assert {body: row["embedding"] for body, row in stored(db).items()} == {"one": None}
 
 
 def test_a_recipe_without_its_table_leaves_nothing(db: Db, db_url: str) -> None:

@@ -91,6 +91,10 @@ def work(store: Recorder, role: str) -> None:
 
     store.grant_api(role)
     store.revoke_api(role)
+    if hasattr(store.store, "bind_role"):
+        store.bind_role(role, actor)
+        assert [each.accounts for each in store.list_roles() if each.role == role] == [(actor,)]
+        store.unbind_role(role)
     if hasattr(store.store, "verify_store"):
         assert not [item for item in store.verify_store() if item.violations]
     assert store.schema_version() >= 1

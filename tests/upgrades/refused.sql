@@ -22,6 +22,30 @@ insert into memstore.users (inserted_at) values (null);
 -- users_erased_at_shape
 insert into memstore.users (external_ref, erased_at) values ('x', now());
 
+-- account_roles_role_shape
+insert into memstore.account_roles select '', id from memstore.users limit 1;
+
+-- account_roles_user_id_fkey
+insert into memstore.account_roles values ('r', '00000000-0000-4000-8000-000000000009');
+
+-- account_roles_pkey
+insert into memstore.account_roles select 'r', id from memstore.users cross join generate_series(1, 2);
+
+-- api_roles_role_shape
+insert into memstore.api_roles (role) values ('');
+
+-- api_roles_bundle_shape
+insert into memstore.api_roles (role, bundle) values ('r', 'some');
+
+-- api_roles_functions_shape
+insert into memstore.api_roles (role, functions) values ('r', null);
+
+-- api_roles_known_shape
+insert into memstore.api_roles (role, known) values ('r', array[null]);
+
+-- api_roles_pkey
+insert into memstore.api_roles (role) values ('r'), ('r');
+
 -- settings_singleton_shape
 insert into memstore.settings (singleton) values (false);
 
@@ -104,6 +128,9 @@ insert into memstore.deployment (name) values ('');
 
 -- deployment_checksum_shape
 insert into memstore.deployment (name, checksum) values ('x', 'x');
+
+-- deployment_catalog_shape
+insert into memstore.deployment (name, catalog) values ('x', 'x');
 
 -- claim_counter_singleton_shape
 insert into memstore.claim_counter (singleton) values (false);

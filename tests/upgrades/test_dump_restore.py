@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -14,9 +15,10 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from memstore import embedded, schema
-from tests.databases import admin_conninfo, dump, empty_database, names, program, run
+from tests.databases import admin_conninfo, dump, empty_database, names, program, psql_install, run
 from tests.servers import private_server
 from tests.sql.cases import CASES
+from tests.sql.recall.test_large_accounts import INDEXES, install_option
 from tests.sql.support import raw_insert, refused
 from tests.upgrades.stores import IDS, broken, content, fill
 
@@ -104,6 +106,21 @@ def data(move: Move, source: str, archive: Path) -> Path:
 def restore(move: Move, conninfo: str, archive: Path, *options: str) -> None:
     move.run("pg_restore", "--exit-on-error", *options, "-d", conninfo, str(archive))
 
+
+# Twenty admitted claims and as many memories with a word that PostgreSQL 18 stems otherwise than 15.
+CLAIMS = """
+select memstore.create_user(external_ref => 's');
+select memstore.set_steward(memstore.find_user('s'), true), memstore.configure(system_recall_enabled => true);
+select memstore.insert_memory(memstore.find_user('s'), 'added ' || n) from generate_series(1, 20) n;
+select memstore.record_admission(memstore.find_user('s'), c.id, 'admitted', 'Yes.')
+from (
+  select (memstore.insert_memory(
+    memstore.find_user('s'), 'claim added ' || n, 'system', slug => 'sys:x', tier => 'glass',
+    as_of => '2026-01-02', admission => 'candidate',
+    evidence_refs => '[{"kind": "url", "ref": "r", "digest": "d"}]')).id
+  from generate_series(1, 20) n
+) c;
+"""
 
 CLAIM = "'00000000-0000-4000-8000-000000000020'"
 
@@ -193,6 +210,130 @@ class TestWhole:
                 admin.execute(f"drop role {role}".encode())
 
 
+class TestOtherWays:
+    """What the guide says of them: each works, or is refused and leaves nothing."""
+
+    def test_in_parallel(self, move: Move, source: str, target: str, archive: Path) -> None:
+        restore(move, target, archive, "--jobs=4")
+        assert content(target) == content(source)
+        works(target)
+
+    def test_rows_in_parallel(self, move: Move, source: str, target: str, data: Path) -> None:
+        """Tables are loaded side by side, perhaps before those that they reference: an error, not a loss."""
+        schema.migrate(target)
+        result = self._restored(move, target, data, "--exit-on-error", "--data-only", "--jobs=4")
+        if result.returncode == 0:
+            assert content(target) == content(source)
+        else:
+            assert "violates foreign key constraint" in result.stderr
+
+    @pytest.mark.parametrize("option", ["--inserts", "--column-inserts", "--rows-per-insert=1000"])
+    def test_inserted_rows(self, option: str, move: Move, source: str, target: str, tmp_path: Path) -> None:
+        schema.migrate(target)
+        before = content(target)
+        path = tmp_path / "rows"
+        move.run("pg_dump", "-Fc", "--data-only", option, "-n", "memstore", "-f", str(path), "-d", source)
+        said = self._fails(move, target, path, "--data-only")
+        assert "The rows of a dump are restored by COPY alone." in said
+        assert content(target) == before
+
+    def test_without_triggers_into_an_installed_store(self, move: Move, target: str, data: Path) -> None:
+        """As a superuser."""
+        schema.migrate(target)
+        before = content(target)
+        said = self._fails(move, make_conninfo(target, options=""), data, "--disable-triggers")
+        assert "duplicate key" in said
+        assert content(target) == before
+        assert altered(target) == []
+
+    def test_the_schema_alone(self, move: Move, source: str, target: str, archive: Path) -> None:
+        restore(move, target, archive, "--schema-only")
+        with refused("rows_absent"):
+            schema.migrate(target)
+        installed = psql_install(target, check=False)
+        assert installed.returncode == 3
+        assert "pg_restore --data-only" in installed.stderr
+        restore(move, make_conninfo(target, options=""), archive, "--data-only", "--disable-triggers")
+        assert content(target) == content(source)
+        works(target)
+
+    def test_half_of_it(self, move: Move, target: str, archive: Path, tmp_path: Path) -> None:
+        listed = move.run("pg_restore", "-l", str(archive)).splitlines()
+        kept = [line for line in listed if not re.search(" (FK CONSTRAINT|POLICY) ", line)]
+        chosen = tmp_path / "list"
+        chosen.write_text("\n".join(kept))
+        self._restored(move, target, archive, f"--use-list={chosen}")  # goes on after errors
+        lost = altered(target)
+        assert [(kind, state) for kind, _, state in lost] == [("constraint", "absent")] * 6 + [
+            ("policy", "absent")
+        ] * 3
+        assert all(name.endswith("_fkey") for kind, name, _ in lost if kind == "constraint")
+
+    def test_with_the_indexes_for_large_accounts(self, move: Move, target: str, tmp_path: Path) -> None:
+        path = tmp_path / "large"
+        with empty_database(move.source, owner=OWNER) as conninfo:
+            large = make_conninfo(conninfo, options=f"-c role={OWNER}")
+            schema.migrate(large)
+            fill(large)
+            with psycopg.connect(large, autocommit=True) as connection:
+                install_option(connection)
+            move.run("pg_dump", "-Fc", "-n", "memstore", "-f", str(path), "-d", large)
+            expected = content(large)
+        restore(move, target, path)
+        assert content(target) == expected
+        assert altered(target) == []
+        with psycopg.connect(target) as connection:
+            for index in INDEXES:
+                there = connection.execute("select to_regclass(%s) is not null", [f"memstore.{index}"])
+                assert there.fetchone() == (True,)
+
+    @staticmethod
+    def _fails(move: Move, conninfo: str, archive: Path, *options: str) -> str:
+        """In one transaction, as the guide has it."""
+        once = "--single-transaction", "--exit-on-error", "--data-only"
+        result = TestOtherWays._restored(move, conninfo, archive, *once, *options)
+        assert result.returncode != 0
+        return result.stderr
+
+    @staticmethod
+    def _restored(move: Move, conninfo: str, archive: Path, *options: str) -> CompletedProcess[str]:
+        command = str(move.binaries / "pg_restore") if move.binaries else program("pg_restore")
+        return run([command, *options, "-d", conninfo, str(archive)], check=False)
+
+
+class TestWords:
+    def test_claims_are_found(self, move: Move, target: str, tmp_path: Path) -> None:
+        """Where another version's stemmers made what system recall reads, the load and verify tell."""
+        path = tmp_path / "words"
+        with empty_database(move.source, owner=OWNER) as conninfo:
+            conninfo = make_conninfo(conninfo, options=f"-c role={OWNER}")
+            schema.migrate(conninfo)
+            with psycopg.connect(conninfo, autocommit=True) as connection:
+                connection.execute(CLAIMS.encode())
+            move.run("pg_dump", "-Fc", "-n", "memstore", "-f", str(path), "-d", conninfo)
+        restore(move, target, path)
+        schema.migrate(target)
+        with psycopg.connect(target, autocommit=True) as connection:
+            found = "select count(*) from memstore.rank_claims(memstore.find_user('s'), 'added')"
+            current = "select memstore.words_are_current()"
+            stale = move.source.host != move.target.host
+            assert connection.execute(current).fetchone() == (not stale,)
+            assert connection.execute(found).fetchone() == (0 if stale else 5,)
+            assert bool(broken(target)) == stale
+            after = None
+            rebuilt = 0
+            while True:
+                page = connection.execute("select * from memstore.rebuild_words(30, %s)", [after]).fetchone()
+                assert page is not None
+                after, rebuilt = page[0], rebuilt + page[2]
+                if after is None:
+                    break
+            assert rebuilt == (20 if stale else 0)
+            assert connection.execute(current).fetchone() == (True,)
+            assert connection.execute(found).fetchone() == (5,)  # an account's share
+        assert broken(target) == []
+
+
 class TestDataAlone:
     def test_into_an_installed_store(self, move: Move, source: str, target: str, tmp_path: Path) -> None:
         """Plainly: pg_dump --data-only, and psql."""
@@ -250,8 +391,12 @@ class TestDataAlone:
                 with refused(name):
                     connection.execute(REFUSED[name].replace("pg_temp.id(20)", CLAIM).encode())
             connection.execute("set check_function_bodies = off")
-            with refused("quota_reached", "actor"):
+            with refused("restored_by_inserts"):
                 connection.execute(REFUSED["quota_reached"].encode())
+            with refused("quota_reached", "actor"), connection.cursor() as cursor:
+                account = cursor.execute("select memstore.find_user('a')").fetchall()[0][0]
+                with cursor.copy("copy memstore.memories (user_id, body) from stdin") as copy:
+                    copy.write_row([account, "x"])
             with refused("quota_reached", "actor"):
                 connection.execute("select memstore.insert_memory(memstore.find_user('a'), 'x')")
             connection.execute("select memstore.insert_memory(memstore.find_user('s'), 'x')")
@@ -267,9 +412,16 @@ class TestDataAlone:
         works(target)
 
 
+def altered(conninfo: str) -> list[tuple[str, str, str]]:
+    with psycopg.connect(conninfo) as connection:
+        return schema.altered_objects(connection)
+
+
 def works(conninfo: str) -> None:
     assert broken(conninfo) == []
+    assert altered(conninfo) == []
     schema.migrate(conninfo)
+    assert altered(conninfo) == []
     with psycopg.connect(conninfo, autocommit=True) as connection:
         recall = "select note from memstore.recall(memstore.find_user('a'), 'strasse 上海')"
         assert "Straße" in str(connection.execute(recall).fetchone())

@@ -72,7 +72,7 @@ class TestKilled:
             pytest.param("backend", "log_migration", len(MIGRATIONS), id="the last applied and not marked"),
             pytest.param("backend", "mark_one", 2, id="the second logged and not marked"),
             pytest.param("schema", "load_code", 1, id="before the code"),
-            pytest.param("schema", "_code_checksum", 1, id="the code loaded and not committed"),
+            pytest.param("schema", "_set", 2, id="the code loaded and not committed"),
         ],
     )
     def test_migrate_again(self, owner: str, method: str, number: int, fresh: str, database: str) -> None:

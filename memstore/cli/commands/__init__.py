@@ -9,10 +9,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from memstore.cli.parameters import Command
 
-_MODULES = ("memories", "transfer", "mcp", "claims", "operator")  # in the order of the help text
+# In the order of the help text.
+_GROUPS = {
+    "Memories": ("memories", "transfer"),
+    "Agents": ("mcp", "install", "hook"),
+    "Claims": ("claims",),
+    "Operator": ("operator",),
+}
 
 
-def all_commands() -> "list[Command]":
-    """Imports all commands."""
-    modules = [import_module(f"memstore.cli.commands.{name}") for name in _MODULES]
-    return [command for module in modules for command in module.COMMANDS.values()]
+def all_commands() -> "dict[str, list[Command]]":
+    """Imports all commands, by what they are for."""
+    return {
+        group: [
+            command
+            for name in modules
+            for command in import_module(f"memstore.cli.commands.{name}").COMMANDS.values()
+        ]
+        for group, modules in _GROUPS.items()
+    }

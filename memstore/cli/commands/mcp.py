@@ -30,7 +30,8 @@ def mcp(
     The client starts it; put its command and arguments into the client's configuration, with the full path
     of memstore where the client doesn't find it. The tools are remember, correct, forget, list, recall and
     history; with --claims also propose, challenge and records. None of them names an account: two accounts
-    are two entries of the configuration.
+    are two entries of the configuration. With a login that memstore bind bound to an account, --account is
+    left out, and the agent can reach no other account.
 
     A database's URL with a password is better given as MEMSTORE_DATABASE_URL, in the entry's env, than as an
     argument, which other users of the machine can see. Without one, servers and commands of one user share
@@ -41,9 +42,8 @@ def mcp(
     """
     import signal
 
-    from memstore.aio import AsyncStore
     from memstore.embedders import ready
-    from memstore.mcp_server.database import Attempt, PrivateStore
+    from memstore.mcp_server.database import Attempt, LoginStore, PrivateStore
 
     def end(number: int, _: object) -> None:
         # Not by an exception: a thread that waits for standard input would keep the process alive.
@@ -55,12 +55,12 @@ def mcp(
 
     # The private server starts while the rest is imported, and while the client is answered.
     url = session.named_url
-    make_store: Callable[[], AsyncStore | PrivateStore]
+    make_store: Callable[[], LoginStore | PrivateStore]
     if url is None:
         first = Attempt(session)
         make_store = lambda: PrivateStore(session, first, ready())  # noqa: E731
     else:
-        make_store = partial(AsyncStore, url, embedder=ready())
+        make_store = partial(LoginStore, url, session.named, ready())
     try:
         from memstore.mcp_server.server import serve
     except ModuleNotFoundError as error:

@@ -109,6 +109,51 @@ def steward(
     _print_accounts(session, account)
 
 
+@command("memstore bind agent_7 customer-7")
+def bind(
+    session: "Session",
+    role: Annotated[str, Argument(metavar="ROLE", help="The database role.")],
+    name: Annotated[str, Argument(metavar="ACCOUNT", help="Your own id of the account.")],
+) -> None:
+    """Bind a role to an account, which is then all that it reaches; for the database's owner.
+
+    The account is created where there is none. With the role as its login, memstore and memstore mcp need no
+    --account. A role can be bound to several accounts.
+    """
+    session.account = name
+    # In one transaction, as in `steward`.
+    with session.connection.transaction():
+        session.store.bind_role(role, session.writer())
+    _print_roles(session, role)
+
+
+@command("memstore unbind agent_7", "memstore unbind agent_7 --account customer-7")
+def unbind(
+    session: "Session", role: Annotated[str, Argument(metavar="ROLE", help="The database role.")]
+) -> None:
+    """Take back bind, for one account or for all of a role's; for the database's owner."""
+    account = session.existing() if session.account_given else None
+    session.store.unbind_role(role, user_id=account)
+    _print_roles(session, role)
+
+
+@command("memstore roles")
+def roles(session: "Session") -> None:
+    """List the roles that may call the API, and the accounts of bound ones; for the database's owner."""
+    _print_roles(session, None)
+
+
+def _print_roles(session: "Session", only: str | None) -> None:
+    from memstore.cli.verification import described
+
+    session.out.records(
+        [role for role in session.store.list_roles() if only in (None, role.role)],
+        lambda role, _: (role.role, described(role)),
+        ("role", ""),
+        document=asdict,
+    )
+
+
 @command("memstore embed", "memstore embed --model my_package.models:embedder")
 def embed(
     session: "Session",
@@ -144,6 +189,33 @@ def embed(
     if done.skipped:
         complain("What was skipped could not be embedded; it is tried again the next time.")
         raise Exit(REFUSED)
+
+
+@command("memstore rebuild-words", name="rebuild-words")
+def rebuild_words(session: "Session") -> None:
+    """Make the lexemes of all memories again; for the database's owner.
+
+    For a store that came from another major version of PostgreSQL, whose stemmers made them. Applications go
+    on meanwhile. It may be stopped at any time; run again, it reads what is right, and doesn't write it.
+    """
+    read = rebuilt = 0
+    after = None
+    session.clean_later(deleted=False)
+
+    def count() -> int:
+        ((memories,),) = session.connection.execute("select count(*) from memstore.memories").fetchall()
+        return int(memories)
+
+    with progress(count) as advance:
+        while True:
+            page = session.store.rebuild_words(after=after)
+            advance(page.read)
+            read += page.read
+            rebuilt += page.rebuilt
+            if page.last is None:
+                break
+            after = page.last
+    session.out.facts({"read": read, "rebuilt": rebuilt})
 
 
 @command("memstore settings")

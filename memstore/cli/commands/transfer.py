@@ -28,6 +28,9 @@ def import_(
     session: "Session",
     file: Annotated[BinaryIO, Argument("FILE", "JSON Lines; - reads standard input.", file=True)],
     batch: Annotated[int, Option(metavar="NUMBER", min=1, help="The lines of one transaction.")] = 1000,
+    raise_ceiling: Annotated[
+        bool, Option("--raise-ceiling", help="Of an export: raise a ceiling that is too low for it.")
+    ] = False,
 ) -> None:
     """Remember what a file has: a JSON object a line.
 
@@ -40,7 +43,12 @@ def import_(
     from memstore.cli.importing import Import, LineRefused
 
     session.clean_later(deleted=False)
-    work = Import(session.connection, session.patient_store(_EMBEDDING_LIMIT), session.writer)
+    work = Import(
+        session.connection,
+        session.patient_store(_EMBEDDING_LIMIT),
+        session.writer,
+        raise_ceiling=raise_ceiling,
+    )
     try:
         # A pipe has the size 0.
         with progress(lambda: os.fstat(file.fileno()).st_size or None, in_bytes=True) as advance:
@@ -79,7 +87,7 @@ def export(
     actor = session.existing()
     number = -1  # the first line is about the account
     with private_file(file) as stream:
-        for line in export(session.connection, actor):
+        for line in export(session.connection, actor, bound=session.own is not None):
             stream.write(f"{printable_json(line)}\n".encode())
             number += 1
     if file != "-":

@@ -44,8 +44,11 @@ export class Memory {
 
   /** Remembers many things, or none: objects with the arguments of insert_memory. */
   async rememberAll(actor, memories) {
-    // As JSON: pg would make a PostgreSQL array of an array.
-    return this.#query("select * from memstore.insert_memories($1, $2)", [actor, JSON.stringify(memories)]);
+    // As JSON: pg would make a PostgreSQL array of an array. A text that is none is refused without being quoted.
+    return this.#query("select * from memstore.insert_memories($1, memstore.read_json($2))", [
+      actor,
+      JSON.stringify(memories),
+    ]);
   }
 
   /** Replaces a memory; the old one stays in its history. */

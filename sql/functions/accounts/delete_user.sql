@@ -22,7 +22,9 @@ Result:
 Deletes all memories of the account, live and superseded, of every bucket, with the records on its claims, and the
 account. Another account's claim that one of these memories had replaced stays superseded; it then points at that
 memory's own replacement, or at nothing. Records that the account wrote on others' claims stay, without their texts, so
-that no status changes; the account's row then stays too, as a bare id that can do nothing.
+that no status changes; the account's row then stays too, as a bare id that can do nothing. A claim that a steward
+corrected or promoted has a replacement, which is the steward's: it stays, with the slug, entity, tier and language that
+it has from the claim. A role that was bound to the account reaches nothing any more.
 
 Arguments
   actor  uuid  the account
@@ -92,6 +94,23 @@ begin
   order by m.id
   for key share;
 
+  -- The names of models that go with the account, before the counter is locked: the trigger that deletes them skips what
+  -- another transaction has locked. A name that other accounts use is not locked, since all writers of it would block.
+  perform 1
+  from memstore.embedding_models e
+  where e.name = any (
+    array(select distinct m.embedding_model from memstore.memories m where m.user_id = delete_user.actor)
+  )
+  and not e.registered
+  and not exists (
+    select
+    from memstore.memories m
+    where m.embedding_model = e.name
+    and (m.user_id <> delete_user.actor) is true
+  )
+  order by e.name collate "C"
+  for update;
+
   -- hold_chain() lets a pointer move only to its target's own replacement: each pass goes one step down the chain,
   -- until no target belongs to the account.
   loop
@@ -118,6 +137,8 @@ begin
   where m.user_id = delete_user.actor;
   get diagnostics v_deleted = row_count;
 
+  delete from memstore.account_roles a
+  where a.user_id = delete_user.actor;
   update memstore.users u
   set
     external_ref = null,

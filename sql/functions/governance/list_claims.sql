@@ -38,10 +38,10 @@ declare
 begin
   perform memstore.require_steward(list_claims.actor);
   if list_claims.status not in ('candidate', 'admitted', 'rejected', 'suspended') then
-    perform memstore.refuse('argument_invalid', 'status');
+    perform memstore.refuse_argument('status', 'candidate, admitted, rejected or suspended');
   end if;
   if coalesce(list_claims.page_size, 50) not between 1 and 200 then
-    perform memstore.refuse('argument_invalid', 'page_size');
+    perform memstore.refuse_argument('page_size', '1 to 200');
   end if;
   if list_claims.after is not null then
     select m.*

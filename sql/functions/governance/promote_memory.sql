@@ -27,7 +27,8 @@ Result:
   sys:pnpm|Promoted to package-managers.|package-managers
 
 For stewards. Supersedes the claim by a tombstone with the same slug: a pointer to the position, which no recall
-returns. Every open challenge of the claim is refuted, as by any steward's correction.
+returns. Every open challenge of the claim is refuted, as by any steward's correction. The claim's slug and entity stay with the tombstone, also when the claim's author is
+erased.
 
 Arguments
   actor          uuid   the steward
@@ -56,6 +57,10 @@ begin
     perform memstore.refuse('stance_required', 'stance');
   end if;
   v_user := memstore.lock_memories(promote_memory.actor, array[promote_memory.target]);
+  -- It may have been unmarked while this blocked.
+  if not v_user.steward then
+    perform memstore.refuse('steward_required', 'actor');
+  end if;
   select m.*
   into v_target
   from memstore.memories m

@@ -50,7 +50,7 @@ declare
 begin
   perform memstore.require_actor(export_memories.actor);
   if coalesce(export_memories.page_size, 1000) not between 1 and 10000 then
-    perform memstore.refuse('argument_invalid', 'page_size');
+    perform memstore.refuse_argument('page_size', '1 to 10000');
   end if;
   if export_memories.after is not null then
     v_after := memstore.get_memory(export_memories.actor, export_memories.after);

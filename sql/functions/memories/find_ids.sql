@@ -45,10 +45,10 @@ declare
 begin
   perform memstore.require_actor(find_ids.actor);
   if coalesce(find_ids.kind, 'memory') not in ('memory', 'claim', 'challenge') then
-    perform memstore.refuse('argument_invalid', 'kind');
+    perform memstore.refuse_argument('kind', 'memory, claim or challenge');
   end if;
   if coalesce(find_ids.page_size, 200) not between 1 and 200 then
-    perform memstore.refuse('argument_invalid', 'page_size');
+    perform memstore.refuse_argument('page_size', '1 to 200');
   end if;
   if find_ids.kind = 'challenge' then
     perform memstore.require_steward(find_ids.actor);

@@ -19,6 +19,9 @@ Result:
   Deploys happen on Tuesdays.
   CI runs on two cores.
 
+What is wrong with an item is found before the account is locked; what costs while it is locked are the lexemes, up to
+10 ms for a body of 2,000 characters, and the writing.
+
 Arguments
   actor     uuid   the account whose memories they are
   memories  jsonb  an array of up to 10,000 objects; their keys are the arguments of insert_memory but for
@@ -30,21 +33,24 @@ Errors
   quota_reached      the account has no room for all
   id_taken           an id is taken, and not by the same memory
   embedding_dimensions_differ
+  embedding_model_unregistered
   argument_invalid   memories is not an array of up to 10,000 objects, or an item has an unknown key or a value of
                      another type; the message says which item
   rules of memories  the message says which item
 */
 declare
-  v_user memstore.users := memstore.lock_account(insert_memories.actor, 'actor');
+  v_user memstore.users := memstore.read_account(insert_memories.actor, 'actor');
+  v_started timestamptz := clock_timestamp();
+  v_candidates memstore.memories[] := array(
+    select r.candidate
+    from memstore.read_memories(v_user, memories) r
+    order by r.item
+  );
 begin
+  perform memstore.check_memories(v_candidates);
+  perform memstore.lock_account(insert_memories.actor, 'actor');
   return query
   select w.*
-  from memstore.write_memories(
-    array(
-      select r.candidate
-      from memstore.read_memories(v_user, memories) r
-      order by r.item
-    )
-  ) w;
+  from memstore.write_memories(v_candidates, clock_timestamp() - v_started) w;
 end
 $$;

@@ -30,8 +30,8 @@ Example:
 Result:
   Deploys happen on Tuesdays.
 
-Texts are trimmed of white space; an optional text that is empty counts as absent. A caller-given id makes a retry
-safe: a call repeated with the same id, account and content returns the row already there.
+Texts of up to 100,000 bytes are trimmed of white space; an optional text that is empty counts as absent. A caller-given
+id makes a retry safe: a call repeated with the same id, account and content returns the row already there.
 
 Arguments
   actor            uuid    the account whose memory it is
@@ -56,6 +56,7 @@ Errors
   quota_reached      the account holds as many live memories as it may
   id_taken           the id is taken, and not by the same memory
   embedding_dimensions_differ
+  embedding_model_unregistered
   rules of memories  see list_rules
 */
 declare

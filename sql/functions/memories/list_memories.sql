@@ -43,10 +43,10 @@ declare
 begin
   perform memstore.require_actor(list_memories.actor);
   if list_memories.bucket not in ('user', 'learned', 'system') then
-    perform memstore.refuse('argument_invalid', 'bucket');
+    perform memstore.refuse_argument('bucket', 'user, learned or system');
   end if;
   if coalesce(list_memories.page_size, 200) not between 1 and 200 then
-    perform memstore.refuse('argument_invalid', 'page_size');
+    perform memstore.refuse_argument('page_size', '1 to 200');
   end if;
   if list_memories.after is not null then
     v_after := memstore.get_memory(list_memories.actor, list_memories.after);

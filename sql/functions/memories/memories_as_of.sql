@@ -32,7 +32,7 @@ Errors
 begin
   perform memstore.require_actor(memories_as_of.actor);
   if memories_as_of.moment is null then
-    perform memstore.refuse('argument_invalid', 'moment');
+    perform memstore.refuse_argument('moment', 'a time');
   end if;
 
   return query

@@ -31,6 +31,7 @@ Errors
   actor_unknown
   memory_not_found  no memory of the account has the id
   embedding_dimensions_differ
+  embedding_model_unregistered
   memories_embedding_shape
   memories_embedding_model_shape
 */

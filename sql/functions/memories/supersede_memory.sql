@@ -37,8 +37,9 @@ Result:
 The old row stays, and points at the replacement. Of source_ref, language, entity and tier, what is left out (NULL)
 comes from the target, and an empty text clears it (the language then is the account's). A claim keeps its slug; its
 as_of is today and its admission candidate unless given. Nothing moves into or out of the system bucket. A steward may
-correct another account's claim: the replacement is the steward's, and every open challenge of the claim is refuted. A
-call repeated with the same id and content returns the row already there.
+correct another account's claim: the replacement is the steward's, and every open challenge of the claim is refuted.
+Such a replacement inherits no source_ref; the claim's slug, entity, tier and language are the steward's from then on,
+and stay when the claim's author is erased. A call repeated with the same id and content returns the row already there.
 
 Arguments
   actor            uuid    the account that corrects
@@ -64,6 +65,7 @@ Errors
   id_taken
   quota_reached     a steward corrects another account's claim, and holds as many live memories as it may
   embedding_dimensions_differ
+  embedding_model_unregistered
   rules of memories
 */
 declare
@@ -89,7 +91,11 @@ begin
   v_given.id := supersede_memory.id;
   v_given.bucket := v_bucket;
   v_given.body := supersede_memory.body;
-  v_given.source_ref := coalesce(supersede_memory.source_ref, v_target.source_ref);
+  -- Not another account's, which may be a text that has to go with it.
+  v_given.source_ref := coalesce(
+    supersede_memory.source_ref,
+    case when v_target.user_id = v_user.id then v_target.source_ref end
+  );
   v_given.language := coalesce(supersede_memory.language, v_target.language);
   v_given.embedding := supersede_memory.embedding;
   v_given.embedding_model := supersede_memory.embedding_model;
@@ -113,7 +119,7 @@ begin
     if found and memstore.same_content(v_stored, v_candidate, supersede_memory.as_of is not null) then
       return memstore.to_memory(v_stored);
     end if;
-    perform memstore.refuse('not_supersedable', 'target');
+    perform memstore.refuse_correction(v_user.id, v_target.id);
   end if;
 
   return memstore.write_correction(v_user, v_target, v_candidate);

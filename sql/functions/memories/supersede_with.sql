@@ -52,7 +52,7 @@ begin
   and m.superseded_at is null
   and m.bucket in ('user', 'learned');
   if v_live <> 2 then
-    perform memstore.refuse('not_supersedable', 'target');
+    perform memstore.refuse_correction(v_user.id, supersede_with.target);
   end if;
 
   update memstore.memories as m

@@ -9,7 +9,8 @@ create or replace function memstore.configure(
   system_recall_enabled boolean default null,
   maximum_system_pool integer default null,
   speaker_share double precision default null,
-  source_share double precision default null
+  source_share double precision default null,
+  registered_models_only boolean default null
 )
 returns memstore.settings
 language plpgsql
@@ -41,6 +42,7 @@ Arguments
   maximum_system_pool          integer           claims that rank_claims returns at most, 0 or more
   speaker_share                double precision  0 to 1: by how much more a memory counts whose label the turn names
   source_share                 double precision  0 to 1: how much the best memory of the same source_ref counts
+  registered_models_only       boolean           whether an embedding needs a model that is registered
 Returns
   the settings
 Errors
@@ -65,6 +67,7 @@ begin
   v_settings.source_share := coalesce(configure.source_share, v_settings.source_share);
   v_settings.system_recall_enabled := coalesce(configure.system_recall_enabled, v_settings.system_recall_enabled);
   v_settings.maximum_system_pool := coalesce(configure.maximum_system_pool, v_settings.maximum_system_pool);
+  v_settings.registered_models_only := coalesce(configure.registered_models_only, v_settings.registered_models_only);
   if not memstore.settings_obey(v_settings) then
     perform memstore.refuse_row('settings', memstore.settings_broken(v_settings));
   end if;
@@ -81,7 +84,8 @@ begin
     speaker_share = v_settings.speaker_share,
     source_share = v_settings.source_share,
     system_recall_enabled = v_settings.system_recall_enabled,
-    maximum_system_pool = v_settings.maximum_system_pool;
+    maximum_system_pool = v_settings.maximum_system_pool,
+    registered_models_only = v_settings.registered_models_only;
   return v_settings;
 end
 $$;

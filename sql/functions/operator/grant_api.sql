@@ -1,4 +1,4 @@
-create or replace function memstore.grant_api(role text)
+create or replace function memstore.grant_api(role text, bundle text default 'all')
 returns void
 language plpgsql
 volatile
@@ -7,35 +7,56 @@ set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
 /*
-grant_api: lets a role call the API.
+grant_api: lets a role call the API, or a part of it.
 
 Example:
   create role memory_application;
   select memstore.grant_api('memory_application');
+  create role memory_dashboard;
+  select memstore.grant_api('memory_dashboard', 'read');
 Result:
 
 Operator only. The role may call what sql/functions has outside operator/, and nothing else: no table, no
-operator function. Functions that a later version adds are granted to it too, when that version is loaded.
+operator function. Whoever may call it may name any account: bind_role lets a role reach one account alone.
 
+What a role is granted is recorded. Functions that a later version adds to its bundle are granted to it too, when that
+version is loaded; what is revoked from it by hand stays revoked, and what it is granted by hand is never added to.
+list_roles shows it. A call for a role that has another bundle replaces that.
+
+Bundles
+  all    every function
+  write  all but create_user and delete_user
+  read   those that change nothing
 Arguments
-  role  text  the role's name
+  role    text  the role's name
+  bundle  text  all, write or read; all where left out
 Errors
-  argument_invalid  there is no such role
+  argument_invalid  there is no such role, or no such bundle
+  role_bound        the role, or a member of it, is bound to an account
 */
 declare
-  v_functions text;
+  v_role name := grant_api.role::name;
 begin
+  lock table memstore.api_roles in share row exclusive mode;
   if not exists (select from pg_roles r where r.rolname = grant_api.role) then
-    perform memstore.refuse('argument_invalid', 'role');
+    perform memstore.refuse_argument('role', 'the name of a role that exists');
+  end if;
+  if grant_api.bundle is null or grant_api.bundle not in ('all', 'write', 'read') then
+    perform memstore.refuse_argument('bundle', 'all, write or read');
+  end if;
+  if exists (
+    select
+    from memstore.account_roles a
+    join pg_roles r on r.rolname = a.role
+    where pg_has_role(r.oid, v_role, 'member')
+    and not r.rolsuper
+  ) then
+    perform memstore.refuse('role_bound', 'role');
   end if;
 
   -- A restore without privileges lets PUBLIC execute every function, from which only the schema's missing USAGE kept
   -- the role.
   perform memstore.revoke_public();
-  select string_agg(f.signature::text, ', ')
-  into v_functions
-  from memstore.api_functions f;
-  execute format('grant usage on schema memstore to %I', grant_api.role);
-  execute format('grant execute on function %s to %I', v_functions, grant_api.role);
+  perform memstore.grant_bundle(v_role, grant_api.bundle);
 end
 $$;

@@ -36,10 +36,10 @@ declare
   v_model text := memstore.trim_text(memories_to_embed.embedding_model);
 begin
   if memories_to_embed.embedding_model is null then
-    perform memstore.refuse('argument_invalid', 'embedding_model');
+    perform memstore.refuse_argument('embedding_model', 'the name of a model');
   end if;
   if coalesce(memories_to_embed.page_size, 1000) not between 1 and 10000 then
-    perform memstore.refuse('argument_invalid', 'page_size');
+    perform memstore.refuse_argument('page_size', '1 to 10000');
   end if;
 
   return query

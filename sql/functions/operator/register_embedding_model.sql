@@ -14,6 +14,7 @@ Example:
 Result:
 
 Operator only. The first embedding of a model does the same; a registered name also stays when no memory uses it.
+Where the setting registered_models_only is on, only registered models are accepted.
 
 Arguments
   name        text     the model's name, 1 to 200 characters
@@ -32,7 +33,7 @@ begin
     perform memstore.refuse_row('embedding_models', memstore.embedding_models_broken(v_model));
   end if;
 
-  perform memstore.ensure_embedding_model(v_model.name, v_model.dimensions);
+  perform memstore.ensure_embedding_model(v_model.name, v_model.dimensions, any_name => true);
   update memstore.embedding_models e
   set registered = true
   where e.name = v_model.name;

@@ -22,9 +22,13 @@ Operator only. One row for each invariant: how many rows break it, and the id of
 reads the whole store in one snapshot, changes nothing, and takes a while for a large one. Constraints and triggers
 hold all of this: a violation means a damaged disk, a superuser who disabled them, or a bug.
 
+select * from memstore.altered_objects() names each object that a violation of guards is about. Who can alter these can
+alter the list that they are compared with, too; memstore verify compares with the list of its package.
+
 Invariants
   users_rules, settings_rules, embedding_models_rules, memories_rules, memory_admissions_rules,
-  claim_counter_rules, deployment_rules   each row obeys the rules of its table
+  claim_counter_rules, deployment_rules, account_roles_rules,
+  api_roles_rules    each row obeys the rules of its table
   single_rows        settings and claim_counter have one row each
   live_memories      an account's count of live memories is that of its rows
   candidates         an account's counts of what recall can attach are those of its rows
@@ -51,7 +55,8 @@ Invariants
   claim_languages    the stored numbers of claims by language are theirs
   claim_words        the stored numbers of claims by lexeme are theirs
   claim_signs        the stored signs of their embeddings are theirs
-  guards             triggers and row-level security are on, constraints and indexes valid
+  bound_roles        each bound role exists, and reaches no account but its own
+  guards             tables, rules, triggers, functions and policies are as this version makes them
 Returns
   of each invariant its name, the number of violations, and the id of one of them (of a guard its name)
 Errors
@@ -130,6 +135,16 @@ begin
     select 'deployment_rules', 'deployment'
     from memstore.deployment d
     where not memstore.deployment_obey(d)
+
+    union all
+    select 'account_roles_rules', 'account_roles'
+    from memstore.account_roles a
+    where not memstore.account_roles_obey(a)
+
+    union all
+    select 'api_roles_rules', 'api_roles'
+    from memstore.api_roles k
+    where not memstore.api_roles_obey(k)
 
     union all
     select 'single_rows', n.name
@@ -343,29 +358,26 @@ begin
       is distinct from row(a.id, a.user_id, a.inserted_at, a.embedding_model, a.signs)
 
     union all
-    select 'guards', g.name
-    from (
-      select t.tgname::text, t.tgrelid, t.tgenabled = 'O' from pg_trigger t
-      union all
-      select c.conname::text, c.conrelid, c.convalidated from pg_constraint c
-      union all
-      select x.indexrelid::regclass::text, x.indrelid, x.indisvalid from pg_index x
-      union all
-      select 'row-level security of ' || c.relname, c.oid, c.relrowsecurity
-      from pg_class c
-      where c.relname in ('users', 'memories', 'memory_admissions', 'admitted_claims', 'claim_words', 'claim_signs')
-    ) g (name, relation, holds)
-    join pg_class c on c.oid = g.relation and c.relnamespace = 'memstore'::regnamespace
-    where not g.holds
+    select distinct 'bound_roles', a.role::text
+    from memstore.account_roles a
+    where not exists (select from pg_roles r where r.rolname = a.role)
+
+    union all
+    select distinct 'bound_roles', b.role::text
+    from memstore.reach_beyond(array(select a.role from memstore.account_roles a)) b
+
+    union all
+    select 'guards', concat_ws(' ', a.state, a.kind, a.name)
+    from memstore.altered_objects() a
   )
   select i.name, count(b.id), min(b.id)
   from unnest(array[
     'users_rules', 'settings_rules', 'embedding_models_rules', 'memories_rules', 'memory_admissions_rules',
-    'claim_counter_rules', 'deployment_rules', 'single_rows', 'live_memories', 'candidates', 'erased_accounts', 'owners',
-    'chain_targets', 'chain_times', 'chain_order', 'chain_loops', 'chain_borders', 'search_vectors', 'tombstones',
+    'claim_counter_rules', 'deployment_rules', 'account_roles_rules', 'api_roles_rules', 'single_rows', 'live_memories',
+    'candidates', 'erased_accounts', 'owners', 'chain_targets', 'chain_times', 'chain_order', 'chain_loops', 'chain_borders', 'search_vectors', 'tombstones',
     'model_names', 'model_dimensions', 'record_targets', 'record_authors', 'record_slugs', 'refutations',
     'claim_statuses', 'open_challenges', 'challenge_limit', 'claim_counter', 'admitted_claims', 'claim_languages',
-    'claim_words', 'claim_signs', 'guards'
+    'claim_words', 'claim_signs', 'bound_roles', 'guards'
   ]) with ordinality i (name, position)
   left join broken b on b.invariant = i.name
   group by i.name, i.position

@@ -67,10 +67,10 @@ begin
   v_bounds.maximum_attached := coalesce(maximum_attached, v_bounds.maximum_attached);
   v_bounds.maximum_attached_characters := coalesce(maximum_attached_characters, v_bounds.maximum_attached_characters);
   if v_bounds.maximum_attached < 0 then
-    perform memstore.refuse('argument_invalid', 'maximum_attached');
+    perform memstore.refuse_argument('maximum_attached', '0 or more');
   end if;
   if v_bounds.maximum_attached_characters < 0 then
-    perform memstore.refuse('argument_invalid', 'maximum_attached_characters');
+    perform memstore.refuse_argument('maximum_attached_characters', '0 or more');
   end if;
 
   v_best := memstore.best_memories(actor, query, embedding, embedding_model, v_bounds.maximum_attached);

@@ -28,9 +28,16 @@ Errors
 */
 declare
   -- Also memstore.recall, RECALL and recall(uuid, text).
-  v_topic constant text := regexp_replace(lower(memstore.trim_text(help.topic)), '^memstore[.]|[(].*$', '', 'g');
+  v_topic text := regexp_replace(lower(memstore.trim_text(help.topic)), '^memstore[.]|[(].*$', '', 'g');
   v_explained boolean;
 begin
+  -- What compile_own_api() wrote has the page of what it was written from.
+  if exists (select from memstore.bundles b where b.bundle = 'bound' and b.name = v_topic and b.name like 'my\_%') then
+    v_topic := substring(v_topic from 4);
+    return next format('my_%1$s: %1$s for a bound role; its actor comes last, and may be left out.', v_topic);
+    return next '';
+  end if;
+
   return query
   select string_to_table(p.page, E'\n')
   from memstore.pages p
@@ -65,7 +72,7 @@ begin
   cross join lateral string_to_table(g.lines, E'\n') with ordinality l (line, number)
   order by g.position, l.number;
   if not found and not v_explained then
-    perform memstore.refuse('argument_invalid', 'topic');
+    perform memstore.refuse_argument('topic', 'a function, an argument, a rule or a word that a page has');
   end if;
 end
 $$;

@@ -2,7 +2,14 @@
 -- client and the server's log.
 --   field: the argument or column that is refused
 --   context: the part of the call, such as Item 3
-create or replace function memstore.refuse(name text, field text default null, context text default null)
+--   message, hint: instead of the refusal's own, where the call can be told more
+create or replace function memstore.refuse(
+  name text,
+  field text default null,
+  context text default null,
+  message text default null,
+  hint text default null
+)
 returns void
 language plpgsql
 stable
@@ -21,9 +28,9 @@ begin
     schema = 'memstore',
     constraint = v_refusal.name,
     column = coalesce(refuse.field, ''),
-    message = concat(refuse.context || ': ', v_refusal.message),
-    hint = v_refusal.hint;
+    message = concat(refuse.context || ': ', coalesce(refuse.message, v_refusal.message)),
+    hint = coalesce(refuse.hint, v_refusal.hint);
 end
 $$;
 
-comment on function memstore.refuse(text, text, text) is 'Raises a refusal by its name.';
+comment on function memstore.refuse(text, text, text, text, text) is 'Raises a refusal by its name.';

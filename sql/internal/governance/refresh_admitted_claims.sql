@@ -35,12 +35,29 @@ begin
     on conflict (memory_id) do nothing
     returning language, search_vector
   ),
+  -- Only rebuild_words() meets any.
+  updated as (
+    update memstore.admitted_claims a
+    set search_vector = m.search_vector
+    from memstore.memories m
+    join memstore.admitted_claims b on b.memory_id = m.id
+    where a.memory_id = m.id
+    and m.id = any (ids)
+    and m.superseded_at is null
+    and b.search_vector <> m.search_vector
+    and exists (select from memstore.claim_statuses s where s.memory_id = a.memory_id and s.status = 'admitted')
+    returning a.language, b.search_vector as before, a.search_vector
+  ),
   changed as materialized (
     select r.language, r.search_vector, -1 as change
     from removed r
     union all
     select a.language, a.search_vector, 1
     from added a
+    union all
+    select u.language, v.search_vector, v.change
+    from updated u
+    cross join lateral (values (u.before, -1), (u.search_vector, 1)) v (search_vector, change)
   ),
   counted as (
     insert into memstore.claim_languages as l (language, claims)

@@ -1,8 +1,15 @@
 -- Guarantees until the transaction ends that this model's embeddings have this number of dimensions, or refuses it.
 -- The first use of a name fixes the number; an unregistered name that no row uses may get another one. The caller has
--- locked its account: this may block on a concurrent first use of the name.
+-- locked its account: this may block on a concurrent first use of the name. While registered_models_only is on, a name
+-- that the operator has not registered is refused.
 --   context: the part of the call, such as Item 3
-create or replace function memstore.ensure_embedding_model(name text, dimensions integer, context text default null)
+--   any_name: whether the setting doesn't count: for the operator, and a restore of rows that were stored before
+create or replace function memstore.ensure_embedding_model(
+  name text,
+  dimensions integer,
+  context text default null,
+  any_name boolean default false
+)
 returns void
 language plpgsql
 volatile
@@ -16,6 +23,7 @@ begin
     from memstore.embedding_models m
     where m.name = ensure_embedding_model.name
     and m.dimensions = ensure_embedding_model.dimensions
+    and (m.registered or any_name or not (select s.registered_models_only from memstore.settings s))
     for key share;
     exit when found;
 
@@ -23,7 +31,12 @@ begin
     into v_model
     from memstore.embedding_models m
     where m.name = ensure_embedding_model.name;
-    if not found then
+    if not coalesce(v_model.registered, false)
+      and not any_name
+      and (select s.registered_models_only from memstore.settings s)
+    then
+      perform memstore.refuse('embedding_model_unregistered', 'embedding_model', context);
+    elsif v_model.name is null then
       insert into memstore.embedding_models (name, dimensions)
       values (ensure_embedding_model.name, ensure_embedding_model.dimensions)
       on conflict on constraint embedding_models_pkey do nothing;
@@ -63,5 +76,5 @@ begin
 end
 $$;
 
-comment on function memstore.ensure_embedding_model(text, integer, text) is
+comment on function memstore.ensure_embedding_model(text, integer, text, boolean) is
   'Fixes or checks the number of dimensions of a model''s embeddings.';

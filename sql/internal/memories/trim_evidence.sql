@@ -1,5 +1,5 @@
 -- Evidence as it is stored: of each object the keys kind, ref and digest, their strings trimmed; other keys are
--- dropped. What has another shape is returned as it is, for the table's rule to refuse.
+-- dropped. What has another shape, or more objects than the rule admits, is returned as it is, for the rule to refuse.
 create or replace function memstore.trim_evidence(evidence_refs jsonb)
 returns jsonb
 language sql
@@ -7,7 +7,9 @@ immutable strict parallel safe
 security invoker
 as $$
   select case
-    when pg_catalog.jsonb_typeof(evidence_refs) = 'array' then (
+    when case pg_catalog.jsonb_typeof(evidence_refs)
+      when 'array' then pg_catalog.jsonb_array_length(evidence_refs) <= 20
+    end then (
       select coalesce(
         pg_catalog.jsonb_agg(
           case

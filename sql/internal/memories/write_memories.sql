@@ -1,6 +1,8 @@
 -- Writes many rows in one statement, or none, and returns them in their order; a refusal says which item. The caller
--- has locked the account. Where an id is taken by a row of the same content, that row is returned.
-create or replace function memstore.write_memories(candidates memstore.memories[])
+-- has checked the rows (check_memories) and then locked the account. Where an id is taken by a row of the same content,
+-- that row is returned.
+--   waited: how long ago the rows got their times, by which these move
+create or replace function memstore.write_memories(candidates memstore.memories[], waited interval default '0')
 returns setof memstore.memory
 language plpgsql
 volatile
@@ -9,15 +11,8 @@ as $$
 declare
   v_candidate memstore.memories;
   v_stored memstore.memories;
-  v_item integer := 0;
+  v_item integer;
 begin
-  foreach v_candidate in array candidates loop
-    v_item := v_item + 1;
-    if not memstore.memories_obey(v_candidate) then
-      perform memstore.refuse_row('memories', memstore.memories_broken(v_candidate), 'Item ' || v_item);
-    end if;
-  end loop;
-
   -- The first item of a model fixes its dimensions. In the order of names, so that two batches with new names don't
   -- deadlock.
   perform memstore.ensure_embedding_model(e.embedding_model, e.dimensions, 'Item ' || e.item)
@@ -46,7 +41,7 @@ begin
     perform memstore.refuse('embedding_dimensions_differ', 'embedding', 'Item ' || v_item);
   end if;
 
-  if memstore.insert_rows(candidates) < cardinality(candidates) then
+  if memstore.insert_rows(candidates, waited) < cardinality(candidates) then
     v_item := 0;
     foreach v_candidate in array candidates loop
       v_item := v_item + 1;
@@ -55,7 +50,7 @@ begin
       from memstore.memories m
       where m.id = v_candidate.id;
       if not memstore.same_content(v_stored, v_candidate) then
-        perform memstore.refuse('id_taken', 'id', 'Item ' || v_item);
+        perform memstore.refuse_id(v_stored, v_candidate, 'Item ' || v_item);
       end if;
     end loop;
   end if;
@@ -68,4 +63,4 @@ begin
 end
 $$;
 
-comment on function memstore.write_memories(memstore.memories[]) is 'Writes many rows in one statement, or none.';
+comment on function memstore.write_memories(memstore.memories[], interval) is 'Writes many rows in one statement, or none.';

@@ -23,8 +23,12 @@ begin
 
   -- Checked before the statement, which would point the target at the row that has the id.
   if write_memory.target is not null then
-    if exists (select from memstore.memories m where m.id = candidate.id) then
-      perform memstore.refuse('id_taken', 'id');
+    select m.*
+    into v_stored
+    from memstore.memories m
+    where m.id = candidate.id;
+    if found then
+      perform memstore.refuse_id(v_stored, candidate);
     end if;
   end if;
 
@@ -38,7 +42,7 @@ begin
     from memstore.memories m
     where m.id = candidate.id;
     if write_memory.target is not null or not memstore.same_content(v_stored, candidate, as_of_given) then
-      perform memstore.refuse('id_taken', 'id');
+      perform memstore.refuse_id(v_stored, candidate);
     end if;
     v_written := memstore.to_memory(v_stored);
   end if;

@@ -8,26 +8,22 @@ security invoker
 set standard_conforming_strings = on
 as $$
 declare
-  -- [From memory, also with other spaces or with what can't be seen in between.
-  c_opening constant text := '\[(?='
-    || '[^!-~]{0,8}f[^!-~]{0,8}r[^!-~]{0,8}o[^!-~]{0,8}m'
-    || '[^!-~]{0,8}m[^!-~]{0,8}e[^!-~]{0,8}m[^!-~]{0,8}o[^!-~]{0,8}r[^!-~]{0,8}y'
-    || ')';
+  v_body text := regexp_replace(
+    note_line.body,
+    '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]',
+    ' ',
+    'g'
+  );
 begin
   return format(
     '[From memory: %s] %s',
     note_line.label,
-    regexp_replace(
-      regexp_replace(
-        note_line.body,
-        '[\u0001-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]',
-        ' ',
-        'g'
-      ),
-      c_opening,
-      '(',
-      'gi'
-    )
+    case
+      -- Of ASCII only spaces are left that can be between the letters.
+      when octet_length(v_body) = char_length(v_body) then
+        regexp_replace(v_body, '\[(?= *f *r *o *m *m *e *m *o *r *y)', '(', 'gi')
+      else memstore.close_openings(memstore.close_openings(v_body, false), true)
+    end
   );
 end
 $$;

@@ -13,7 +13,7 @@ begin
   select d.name
   into v_name
   from memstore.deployment d
-  where d.name <> 'sql'
+  where d.name not in ('sql', 'words')
   and d.checksum <> migrations ->> d.name
   order by d.name
   limit 1;
@@ -24,7 +24,7 @@ begin
   select d.name
   into v_name
   from memstore.deployment d
-  where d.name <> 'sql'
+  where d.name not in ('sql', 'words')
   and not migrations ? d.name
   order by d.name
   limit 1;

@@ -4,8 +4,8 @@
 --     is never built;
 --   trimmed(given): the row with its texts trimmed, and empty ones NULL; not the stance, which an import has to give
 --     as it was;
---   insert_row(candidate, target, new_id), insert_rows(candidates): the INSERTs; new_id says that the database chose the
---     id;
+--   insert_row(candidate, target, new_id), insert_rows(candidates, waited): the INSERTs; new_id says that the database
+--     chose the id, waited by how much the rows' times move;
 --   same_content(stored, candidate, as_of_given): whether a repeated call would write what is stored; as_of_given is
 --     false where the call left the date to its default, which changes at midnight;
 --   correction_of(target): the values that a correction inherits, the others NULL;
@@ -22,6 +22,7 @@ declare
   v_trimmed text;
   v_columns text;
   v_values text;
+  v_moved_values text;
   v_stored text;
   v_candidate text;
   v_cleared text;
@@ -40,13 +41,17 @@ begin
     ) filter (where c.type = 'text' and c.name <> 'stance'),
     string_agg(format('%I', c.name), ', ' order by c.position) filter (where not c.generated),
     string_agg(format('c.%I', c.name), ', ' order by c.position) filter (where not c.generated),
+    string_agg(
+      format(case when c.name in ('inserted_at', 'updated_at') then 'c.%I + waited' else 'c.%I' end, c.name),
+      ', ' order by c.position
+    ) filter (where not c.generated),
     string_agg(format('stored.%I', c.name), ', ' order by c.position) filter (where c.compared and c.name <> 'as_of'),
     string_agg(format('candidate.%I', c.name), ', ' order by c.position)
       filter (where c.compared and c.name <> 'as_of'),
     string_agg(format(E'  v_correction.%I := null;\n', c.name), '' order by c.position) filter (where not c.inherited),
     string_agg(format('new.%I', c.name), ', ' order by c.position) filter (where c.fixed),
     string_agg(format('old.%I', c.name), ', ' order by c.position) filter (where c.fixed)
-  into v_trimmed, v_columns, v_values, v_stored, v_candidate, v_cleared, v_new, v_old
+  into v_trimmed, v_columns, v_values, v_moved_values, v_stored, v_candidate, v_cleared, v_new, v_old
   from memstore.memory_columns c;
 
   execute format(
@@ -136,7 +141,7 @@ $b$,
 
   execute format(
     $f$
-create or replace function memstore.insert_rows(candidates memstore.memories[])
+create or replace function memstore.insert_rows(candidates memstore.memories[], waited interval)
 returns bigint
 language plpgsql
 volatile
@@ -158,10 +163,10 @@ begin
 end
 $b$,
       v_columns,
-      v_values
+      v_moved_values
     )
   );
-  comment on function memstore.insert_rows(memstore.memories[]) is
+  comment on function memstore.insert_rows(memstore.memories[], interval) is
     'Inserts memories and returns how many were written; compiled from the columns.';
 
   execute format(

@@ -12,10 +12,10 @@ begin
   update memstore.deployment d
   set checksum = migrations ->> d.name
   where d.checksum is null;
-  insert into memstore.deployment (name, checksum)
-  values ('sql', code_checksum)
+  insert into memstore.deployment (name, checksum, catalog)
+  values ('sql', code_checksum, memstore.catalog_digest())
   on conflict on constraint deployment_pkey
-  do update set checksum = excluded.checksum, installed_at = excluded.installed_at;
+  do update set checksum = excluded.checksum, catalog = excluded.catalog, installed_at = excluded.installed_at;
 end
 $$;
 

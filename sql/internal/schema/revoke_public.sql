@@ -1,5 +1,5 @@
 -- Revokes everything from PUBLIC: PostgreSQL grants it EXECUTE on each new function, also in a restore without
--- privileges.
+-- privileges. What stays is the right to see one's own binding, which the policies of other tables read.
 create or replace function memstore.revoke_public()
 returns void
 language plpgsql
@@ -10,7 +10,8 @@ as $$
 begin
   revoke all on all functions in schema memstore from public;
   revoke all on all tables in schema memstore from public;
+  grant select on memstore.account_roles to public;
 end
 $$;
 
-comment on function memstore.revoke_public() is 'Revokes everything from PUBLIC.';
+comment on function memstore.revoke_public() is 'Revokes everything from PUBLIC, but the sight of one''s own binding.';

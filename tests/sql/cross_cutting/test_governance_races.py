@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from threading import Barrier, Thread
-from time import monotonic, sleep
+from time import monotonic
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 from psycopg import IsolationLevel
 
+from tests.sql.racing import Call, held, until, waiting
 from tests.sql.support import EVIDENCE, live_count, rows, value
 from tests.sql.world import EVIDENCE_TEXT, World, check
 
@@ -190,47 +190,6 @@ def test_a_stale_snapshot_is_told_to_start_over(db: psycopg.Connection, connect:
 
 
 # Orders of locks that once met: each caller is stopped by a lock of ours until the other one waits too.
-
-
-def waiting(db: psycopg.Connection, connection: psycopg.Connection) -> bool:
-    return bool(value(db, "select cardinality(pg_blocking_pids(%s)) > 0", connection.info.backend_pid))
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = monotonic() + 10
-    while not condition():
-        assert monotonic() < deadline
-        sleep(0.002)
-
-
-@contextmanager
-def held(connect: Connect, query: str, *params: object) -> Iterator[None]:
-    """A row that a bystander holds meanwhile."""
-    bystander = connect(autocommit=False)
-    bystander.execute(query.encode(), params)
-    yield
-    bystander.rollback()
-
-
-class Call(Thread):
-    """A call on a connection of its own; ``error`` is what it was told."""
-
-    def __init__(self, connection: psycopg.Connection, query: str, *params: object) -> None:
-        super().__init__()
-        self.connection, self.query, self.params = connection, query, params
-        self.error: psycopg.Error | None = None
-        self.start()
-
-    def run(self) -> None:
-        try:
-            self.connection.execute(self.query.encode(), self.params)
-        except psycopg.Error as error:
-            self.error = error
-
-    @property
-    def name_of_error(self) -> str | None:
-        self.join()
-        return None if self.error is None else (self.error.diag.constraint_name or self.error.sqlstate)
 
 
 def both(

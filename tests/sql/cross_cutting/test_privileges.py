@@ -74,7 +74,10 @@ class TestCatalog:
         )
         for query in acls:
             public = "select o.name from ({}) o (name, acl), aclexplode(o.acl) a where a.grantee = 0"
-            assert not rows(db, public.format(query))
+            # A reader of a table under row-level security looks for his own binding.
+            assert rows(db, public.format(query)) in ([], [("memstore.account_roles",)])
+        acl = "select relacl::text from pg_class where oid = 'memstore.account_roles'::regclass"
+        assert re.search(r"[{,]=r/", value(db, acl))
 
     def test_definers_pin_the_search_path(self, db: psycopg.Connection) -> None:
         definers = [routine for routine in routines(db) if routine[2]]
@@ -112,9 +115,14 @@ class TestCatalog:
                 assert re.search(r"^(immutable\b|stable\b|volatile\b|%s$)", head, re.MULTILINE), path
                 assert re.search(r"^security (definer|invoker)$", head, re.MULTILINE), path
 
-    def test_no_exception_blocks(self) -> None:
-        for path in schema.sql_dir().rglob("*.sql"):
-            assert not re.search(r"^\s*exception\s*$", path.read_text(encoding="utf-8"), re.MULTILINE), path
+    def test_exception_blocks(self) -> None:
+        """Only where nothing else tells: a row beyond the snapshot, and a text that is no JSON, before 16."""
+        found = {
+            path.stem
+            for path in schema.sql_dir().rglob("*.sql")
+            if re.search(r"^\s*exception\s*$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        }
+        assert found == {"delete_unused_model", "read_json"}
 
     def test_views_run_as_their_reader(self, db: psycopg.Connection) -> None:
         views = rows(
@@ -180,7 +188,7 @@ class TestGrantApi:
         relations = rows(
             db,
             "select c.oid::regclass::text from pg_class c where relnamespace = 'memstore'::regnamespace"
-            " and relkind in ('r', 'v')",
+            " and relkind in ('r', 'v') and relname <> 'account_roles'",
         )
         for (relation,) in relations:
             for privilege in ("select", "insert", "update", "references"):
@@ -189,6 +197,7 @@ class TestGrantApi:
                 db, "select has_table_privilege(%s, %s, 'delete, truncate, trigger')", role, relation
             )
         become(db, role)
+        assert rows(db, "select from memstore.account_roles") == []
         for (relation,) in relations:
             for statement in (
                 f"select from {relation}",
@@ -240,6 +249,7 @@ class TestGrantApi:
         assert value(db, "select has_function_privilege(%s, %s, 'execute')", role, signature)
 
     def test_a_reload_grants_nothing_to_others(self, db: psycopg.Connection, role: str) -> None:
+        db.execute("delete from memstore.deployment where name = 'sql'")
         with db.transaction():
             schema.load_code(db)
         assert not value(db, "select has_schema_privilege(%s, 'memstore', 'usage')", role)
@@ -382,6 +392,7 @@ class TestNamesakes:
         db.execute("delete from memstore.memories")
 
     def test_loading(self, db: psycopg.Connection) -> None:
+        db.execute("delete from memstore.deployment where name = 'sql'")
         shadow(db)
         db.execute(self.PATH)
         with db.transaction():

@@ -479,13 +479,16 @@ class TestEmbeddingModels:
     def test_a_name_left_behind_is_free(
         self, level: IsolationLevel, db: psycopg.Connection, connect: Connect
     ) -> None:
-        """A stale snapshot can't tell the last embedding, and leaves the name: anybody may have it."""
+        """It was locked when its last embedding went: anybody may have it."""
         account = account_of(db, "a")
         memory = insert(db, account, "x", embedding=[1.0] * 2, embedding_model="m")["id"]
-        stale = connect(autocommit=False)
+        holder, stale = connect(autocommit=False), connect(autocommit=False)
+        rows(holder, "select from memstore.embedding_models for key share")
         stale.isolation_level = level
         rows(stale, DELETE, account, memory)
         stale.commit()
+        holder.rollback()
+        assert value(db, "select name from memstore.embedding_models") == "m"
         insert(db, account, "x", embedding=[1.0] * 7, embedding_model="m")
         with refused("embedding_dimensions_differ"):
             insert(db, account, "y", embedding=[1.0] * 2, embedding_model="m")

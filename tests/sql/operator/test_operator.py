@@ -20,6 +20,7 @@ from tests.sql.support import (
     call_one,
     insert,
     live_count,
+    raw_insert,
     refused,
     row_of,
     rows,
@@ -40,6 +41,7 @@ DEFAULTS = {
     "source_share": 0.3,
     "system_recall_enabled": False,
     "maximum_system_pool": 40,
+    "registered_models_only": False,
 }
 
 
@@ -395,7 +397,7 @@ def test_the_rules_hold(db: psycopg.Connection, account: UUID) -> None:
     with refused("memories_stance_shape", "stance") as refusal:
         import_all(db, account, {"body": "x"}, {"body": f"At A b. {SECRET}", "stance": "A b"})
     assert (refusal.value.diag.message_primary or "").startswith("Item 2: ")
-    with refused("memories_body_shape", "body"):
+    with refused("memories_stance_shape", "stance"):
         import_all(db, account, {**SYSTEM, "body": SECRET, "stance": "use-pnpm"})
     assert not rows(db, "select from memstore.memories")
 
@@ -405,3 +407,69 @@ def test_a_steward_is_no_operator(db: psycopg.Connection) -> None:
     steward_of(db, "steward")
     names = {name for (name,) in rows(db, "select name from memstore.api_functions")}
     assert not names & {"configure", "set_steward", "set_maximum_live_memories", "import_memories"}
+
+
+def test_only_registered_models(db: psycopg.Connection, account: UUID) -> None:
+    """By whatever way an embedding comes, while the setting is on."""
+    held = insert(db, account, "x", embedding=[1], embedding_model="taken")["id"]
+    call(db, "configure", registered_models_only=True)
+    call(db, "register_embedding_model", name="model", dimensions=2)
+    for name in ("new", "taken"):
+        given: dict[str, Any] = {"embedding": [1], "embedding_model": name}
+        items = [{"body": "x", **given}]
+        for function, arguments in (
+            ("insert_memory", {"actor": account, "body": "x", **given}),
+            ("supersede_memory", {"actor": account, "target": held, "body": "y", **given}),
+            ("set_embedding", {"actor": account, "id": held, **given}),
+            ("insert_memories", {"actor": account, "memories": items}),
+            ("import_memories", {"user_id": account, "memories": items}),
+        ):
+            with refused("embedding_model_unregistered", "embedding_model"):
+                call(db, function, **arguments)
+        with refused("embedding_model_unregistered", "embedding_model"):
+            raw_insert(db, account, **given)
+    insert(db, account, "x", embedding=[1, 2], embedding_model="model")
+    with refused("embedding_dimensions_differ", "embedding"):
+        insert(db, account, "x", embedding=[1], embedding_model="model")
+    call(db, "configure", registered_models_only=False)
+    insert(db, account, "x", embedding=[1], embedding_model="new")
+
+
+def test_a_name_that_an_account_took_with_another_length(db: psycopg.Connection, account: UUID) -> None:
+    """The operator clears it from all memories, and registers it as it is."""
+    claim = insert(db, account, "x", embedding=[1], embedding_model="model", **SYSTEM)["id"]
+    memory = insert(db, account, "x", embedding=[1], embedding_model="model")
+    other = insert(db, account, "x", embedding=[1], embedding_model="other")
+    steward = steward_of(db, "steward")
+    call(db, "record_admission", actor=steward, memory_id=claim, verdict="admitted", ground="x")
+    call(db, "forget_embedding_model", name="model", clear=True)
+    call(db, "register_embedding_model", name="model", dimensions=2)
+    stored = row_of(db, memory["id"])
+    assert (stored["embedding"], stored["embedding_model"], stored["body"]) == (None, None, "x")
+    assert row_of(db, other["id"])["embedding"] == [1]
+    assert call(db, "set_embedding", actor=account, id=claim, embedding=[1, 2], embedding_model="model")
+    assert rows(db, "select invariant from memstore.verify_store() where violations > 0") == []
+
+
+def test_a_registered_name_is_cleared_too(db: psycopg.Connection, account: UUID) -> None:
+    call(db, "register_embedding_model", name="model", dimensions=1)
+    insert(db, account, "x", embedding=[1], embedding_model="model")
+    call(db, "forget_embedding_model", name="model", clear=True)
+    assert models(db) == []
+
+
+def test_an_import_raises_a_ceiling_that_is_too_low(db: psycopg.Connection, account: UUID) -> None:
+    call(db, "set_maximum_live_memories", user_id=account, maximum_live_memories=2)
+    insert(db, account, "x", id=UUID(int=1))
+    items = [{"body": "x", "id": str(UUID(int=number))} for number in range(1, 5)]
+    dead = {"body": "y", "inserted_at": "2026-01-02T03:04:05Z", "superseded_at": "2026-01-02T03:04:05Z"}
+    with refused("quota_reached", "actor"):
+        call(db, "import_memories", user_id=account, memories=[*items, dead])
+    call(db, "import_memories", user_id=account, memories=[*items, dead], raise_ceiling=True)
+    ceiling = "select live_memories, maximum_live_memories from memstore.users where id = %s"
+    assert rows(db, ceiling, account) == [(4, 4)]
+    with refused("quota_reached", "actor"):
+        insert(db, account, "x")
+    call(db, "set_maximum_live_memories", user_id=account, maximum_live_memories=100)
+    call(db, "import_memories", user_id=account, memories=items, raise_ceiling=True)
+    assert rows(db, ceiling, account) == [(4, 100)]
