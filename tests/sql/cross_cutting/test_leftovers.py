@@ -20,7 +20,6 @@ from tests.sql.support import (
     live_count,
     places,
     raw_copy,
-    raw_insert,
     refused,
     row_of,
     rows,
@@ -242,6 +241,15 @@ class TestCorrectionsOfAnErasedAuthor:
         assert (row_of(db, better)["entity"], row_of(db, better)["slug"]) == (MARKER, SYSTEM["slug"])
 
 
+def restored(connection: psycopg.Connection, live_memories: int, maximum_live_memories: int) -> UUID:
+    """An account as a dump of rows has it, with counts of its own."""
+    account = uuid4()
+    query = "copy memstore.users (id, live_memories, candidates, maximum_live_memories) from stdin"
+    with connection.cursor() as cursor, cursor.copy(query) as copy:
+        copy.write_row([account, live_memories, '{"english": [9, 9]}', maximum_live_memories])
+    return account
+
+
 COPIED = {"bucket": "user", "body": "x", "language": "english", "inserted_at": "2026-01-01"}
 DEAD = {"superseded_at": "2026-01-02"}
 TOMBSTONE = {**SYSTEM, "body": "At use-pnpm.", "stance": "use-pnpm"}
@@ -406,14 +414,9 @@ class TestCounts:
         """By a session that looks like a restore's, which may give an account any ceiling, and no count."""
         connection = connect()
         rows(connection, RESTORING)
-        account = value(
-            connection,
-            "insert into memstore.users (live_memories, candidates, maximum_live_memories)"
-            """ values (%s, '{"english": [9, 9]}', 2) returning id""",
-            number,
-        )
+        account = restored(connection, live_memories=number, maximum_live_memories=2)
         assert live_count(db, account) == 0
-        raw_insert(connection, account, language="english")
+        raw_copy(connection, [{**COPIED, "user_id": account}])
         assert live_count(db, account) == 1
         insert(db, account, "x")
         with refused("quota_reached", "actor"):
@@ -423,13 +426,10 @@ class TestCounts:
         """A restore brings back what is above it, a row a statement, and then no more."""
         connection = connect()
         rows(connection, RESTORING)
-        account = value(
-            connection,
-            "insert into memstore.users (live_memories, maximum_live_memories) values (3, 1) returning id",
-        )
+        account = restored(connection, live_memories=3, maximum_live_memories=1)
         for number in range(1, 4):
-            raw_insert(connection, account, language="english")
+            raw_copy(connection, [{**COPIED, "user_id": account}])
             assert live_count(db, account) == number
         with refused("quota_reached", "actor"):
-            raw_insert(connection, account, language="english")
+            raw_copy(connection, [{**COPIED, "user_id": account}])
         assert rows(db, "select restored_memories from memstore.users") == [(None,)]
