@@ -2,7 +2,7 @@
 do $$
 begin
   perform memstore.record_deployment(
-'cc594c2c30b6a030010dab24af78dadb726d31065f9e9cfcd786d9a727374815',
+'0ebb83fd7752f3534ebdb04053f180b00aeedffa55c7d8968ef981409ff7d7a5',
 '{
   "0001-deployment": "07c3569e605c6f0f6d7366868bbd819ba68ec72ffaab4421d18ab883f5b5c2f8",
   "0002-text": "8eb428e9a9c988ec13542765a138751889e1168e0b77e74ac82dbdf6bb11d24d",
@@ -15,7 +15,8 @@ begin
   "0009-kept-counts": "f03f5adb672f97b0b7f4db2e37c10ccd4289f6c0a72f824e6e7770a39a2d133a",
   "0010-claim-signs": "cb78d0c2b0ef19e937d55a86fa88988bf17de6dacb05452883ba0d9b4dfdbc34",
   "0011-text-search-comments": "7bd93194df6efabc0b12afd08897492c4ee6c5e8bf34476319b2ad085cbd586c",
-  "0012-wider-ranking": "b7916be2d0b4bee31e0d221955ea4b30d53566370a0d79f09971e3402d37e088"
+  "0012-wider-ranking": "b7916be2d0b4bee31e0d221955ea4b30d53566370a0d79f09971e3402d37e088",
+  "0013-scopes-and-metadata": "0f32af7afb2828167515ac7492e1a8a245ef890672f6adcb34473c82dafdae89"
 }'
 );
 end

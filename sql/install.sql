@@ -75,6 +75,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0012-wider-ranking.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0013-scopes-and-metadata') as pending \gset
+\if :pending
+\ir ../migrations/0013-scopes-and-metadata.sql
+\endif
 -- end
 \ir yoyo.sql
 
@@ -107,10 +111,14 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir internal/memories/add_candidates.sql
 \ir internal/memories/chain_accounts.sql
 \ir internal/memories/ensure_embedding_model.sql
+\ir internal/memories/find_twins.sql
 \ir internal/memories/is_date.sql
+\ir internal/memories/is_within.sql
 \ir internal/memories/lock_memories.sql
 \ir internal/memories/new_memory.sql
+\ir internal/memories/read_filter.sql
 \ir internal/memories/read_memories.sql
+\ir internal/memories/read_scopes.sql
 \ir internal/memories/trim_evidence.sql
 \ir internal/memories/write_correction.sql
 \ir internal/memories/write_memories.sql
@@ -162,6 +170,7 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \ir functions/governance/record_admission.sql
 \ir functions/governance/refute_challenge.sql
 \ir functions/memories/delete_memory.sql
+\ir functions/memories/delete_scope.sql
 \ir functions/memories/export_account.sql
 \ir functions/memories/export_memories.sql
 \ir functions/memories/find_ids.sql

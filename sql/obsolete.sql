@@ -2,8 +2,10 @@
 -- replacements, so that nothing depends on them any more.
 drop trigger if exists open_challenges_once on memstore.open_challenges;
 drop function if exists
+  memstore.best_memories(uuid, text, real[], text, integer),
   memstore.compile_similarities(),
   memstore.corrected(memstore.memories),
+  memstore.count_candidates(uuid),
   memstore.insert_row(memstore.memories, uuid),
   memstore.lock_user(uuid),
   memstore.lock_user(uuid, text),
@@ -19,6 +21,7 @@ drop function if exists
   memstore.project_retired_claims(),
   memstore.score_memories(uuid, text, real[], text, text[], bigint[]),
   memstore.skip_known_challenge(),
+  memstore.write_memories(memstore.memories[]),
   memstore.write_memories(memstore.memories[], boolean),
   memstore.write_memory(memstore.memories, uuid, boolean),
   memstore.write_user(memstore.users);

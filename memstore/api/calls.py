@@ -22,7 +22,7 @@ from memstore.models import (
 )
 from memstore.wire import Function
 
-SCHEMA_VERSION: Final = 12
+SCHEMA_VERSION: Final = 13
 """The oldest schema that has all of these, by the number of its newest migration."""
 
 
@@ -48,6 +48,7 @@ find_user: Final[Function[UUID | None]] = Function(
 delete_memory: Final[Function[Memory]] = Function(
     "delete_memory", wire.row(Memory), {"actor": "uuid", "id": "uuid"}
 )
+delete_scope: Final[Function[int]] = Function("delete_scope", wire.value, {"actor": "uuid", "scope": "text"})
 export_account: Final[Function[Document]] = Function(
     "export_account", wire.document, {"actor": "uuid"}, reads=True
 )
@@ -88,6 +89,8 @@ insert_memory: Final[Function[Memory]] = Function(
         "evidence_refs": "jsonb",
         "language": "text",
         "id": "uuid",
+        "scope": "text",
+        "metadata": "jsonb",
     },
     embeds="body",
     identity=("id",),
@@ -101,12 +104,17 @@ list_memories: Final[Function[list[Memory]]] = Function(
         "include_superseded": "boolean",
         "page_size": "integer",
         "after": "uuid",
+        "scopes": "text[]",
+        "filter": "jsonb",
     },
     reads=True,
 )
 list_rules: Final[Function[list[Rule]]] = Function("list_rules", wire.rows(Rule), {}, reads=True)
 memories_as_of: Final[Function[list[Memory]]] = Function(
-    "memories_as_of", wire.rows(Memory), {"actor": "uuid", "moment": "timestamptz"}, reads=True
+    "memories_as_of",
+    wire.rows(Memory),
+    {"actor": "uuid", "moment": "timestamptz", "scopes": "text[]", "filter": "jsonb"},
+    reads=True,
 )
 memory_history: Final[Function[list[Memory]]] = Function(
     "memory_history", wire.rows(Memory), {"actor": "uuid", "id": "uuid"}, reads=True
@@ -137,6 +145,8 @@ supersede_memory: Final[Function[Memory]] = Function(
         "evidence_refs": "jsonb",
         "language": "text",
         "id": "uuid",
+        "scope": "text",
+        "metadata": "jsonb",
     },
     embeds="body",
     identity=("id",),
@@ -157,7 +167,14 @@ rank_claims: Final[Function[list[RankedMemory]]] = Function(
 rank_memories: Final[Function[list[RankedMemory]]] = Function(
     "rank_memories",
     wire.rows(RankedMemory),
-    {"actor": "uuid", "query": "text", "embedding": "real[]", "embedding_model": "text"},
+    {
+        "actor": "uuid",
+        "query": "text",
+        "embedding": "real[]",
+        "embedding_model": "text",
+        "scopes": "text[]",
+        "filter": "jsonb",
+    },
     embeds="query",
     reads=True,
 )
@@ -171,6 +188,8 @@ recall: Final[Function[Recall]] = Function(
         "embedding_model": "text",
         "maximum_attached": "integer",
         "maximum_attached_characters": "integer",
+        "scopes": "text[]",
+        "filter": "jsonb",
     },
     embeds="query",
     reads=True,

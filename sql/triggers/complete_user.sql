@@ -1,4 +1,4 @@
--- Gives a new account the ceiling of the settings where it has none, and a count of 0.
+-- Gives a new account the ceiling of the settings where it has none, and counts of nothing.
 create or replace function memstore.complete_user()
 returns trigger
 language plpgsql
@@ -12,6 +12,7 @@ begin
   end if;
   new.live_memories := 0;
   new.candidates := '{}';
+  new.has_twins := false;
   return new;
 end
 $$;

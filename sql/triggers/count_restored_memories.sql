@@ -34,6 +34,20 @@ begin
   where u.id = c.user_id
   and u.candidates <> c.candidates;
 
+  update memstore.users u
+  set has_twins = true
+  where u.id in (select n.user_id from new_memories n)
+  and u.has_twins is not true
+  and exists (
+    select
+    from memstore.memories m
+    where m.user_id = u.id
+    and m.superseded_at is null
+    and m.bucket in ('user', 'learned')
+    group by hashtextextended(m.body, 0)
+    having count(*) > 1
+  );
+
   with counted as (
     select m.user_id, count(*) as number
     from memstore.memories m

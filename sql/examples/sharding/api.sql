@@ -128,12 +128,13 @@ placed as (
     maximum_attached := coalesce(maximum_attached, %s);
     maximum_attached_characters := coalesce(maximum_attached_characters, %s);
     select r.* into memories, dropped, unembedded, backend, note
-    from accounts.recall($1, $2, $3, $4, $5, $6) r;
+    from accounts.recall($1, $2, $3, $4, $5, $6, $7, $8) r;
     begin
       select r.memories, r.note into v_claims
       from claims.recall(
         $1, $2, $3, $4, $5,
-        $6 - (select coalesce(sum(char_length(m ->> 'body')), 0)::integer from jsonb_array_elements(memories) m)
+        $6 - (select coalesce(sum(char_length(m ->> 'body')), 0)::integer from jsonb_array_elements(memories) m),
+        $7, $8
       ) r;
     exception when others then
       raise warning 'recall goes without claims: %%', sqlstate;

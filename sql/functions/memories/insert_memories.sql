@@ -19,6 +19,8 @@ Result:
   Deploys happen on Tuesdays.
   CI runs on two cores.
 
+An item without an id whose content a live memory of the account has, or an earlier item, returns that memory.
+
 Arguments
   actor     uuid   the account whose memories they are
   memories  jsonb  an array of up to 10,000 objects; their keys are the arguments of insert_memory but for
@@ -44,6 +46,11 @@ begin
       select r.candidate
       from memstore.read_memories(v_user, memories) r
       order by r.item
+    ),
+    array(
+      select coalesce(i.value -> 'id', 'null') = 'null'
+      from jsonb_array_elements(memories) with ordinality i (value, position)
+      order by i.position
     )
   ) w;
 end
