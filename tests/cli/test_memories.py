@@ -134,7 +134,7 @@ def test_list_is_tab_separated_and_newest_first(run: Run) -> None:
     ]
     assert run("list", "--bucket", "learned").stdout.split("\t")[0] == new
     assert complaints(run("list", "--bucket", "other", code=1)) == [
-        "bucket: The argument is not of the form that the function takes. See --help."
+        "`bucket` must be user, learned or system."
     ]
 
 
