@@ -13,7 +13,6 @@ begin
     case
       when new.live_memories <> old.live_memories then 'live_memories'
       when new.candidates <> old.candidates then 'candidates'
-      when new.has_twins <> old.has_twins then 'has_twins'
       else 'restored_memories'
     end
   );
@@ -24,12 +23,11 @@ $$;
 comment on function memstore.keep_counts() is 'Trigger: refuses a change of an account''s counts.';
 
 create or replace trigger users_counts
-after update of live_memories, candidates, restored_memories, has_twins on memstore.users
+after update of live_memories, candidates, restored_memories on memstore.users
 for each row
 when (
   pg_catalog.pg_trigger_depth() = 0
-  -- has_twins is NULL until the code layer fills it.
-  and row(new.live_memories, new.candidates, new.restored_memories, coalesce(old.has_twins, new.has_twins))
-    is distinct from row(old.live_memories, old.candidates, old.restored_memories, new.has_twins)
+  and row(new.live_memories, new.candidates, new.restored_memories)
+    is distinct from row(old.live_memories, old.candidates, old.restored_memories)
 )
 execute function memstore.keep_counts();

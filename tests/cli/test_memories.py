@@ -188,7 +188,7 @@ def test_recall_prints_the_note_and_no_more(run: Run) -> None:
     nothing = run("recall", "npm", "--characters", "0").stdout
     assert nothing.startswith("[From memory: 2 more left out; at most 8 memories and 0 characters")
     assert run("recall", "  ").stdout == ""
-    assert "maximum_attached: " in run("recall", "npm", "--max", "-1", code=1).stderr
+    assert "`maximum_attached` must be" in run("recall", "npm", "--max", "-1", code=1).stderr
 
 
 def test_reading_an_account_that_is_not_there(run: Run, db: Db) -> None:

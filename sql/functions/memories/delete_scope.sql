@@ -38,7 +38,7 @@ declare
   v_deleted bigint;
 begin
   if coalesce(v_scope, '') = '' then
-    perform memstore.refuse('argument_invalid', 'scope');
+    perform memstore.refuse_argument('scope', 'the name of a scope');
   end if;
 
   perform 1

@@ -17,13 +17,17 @@ begin
     else array[filter]
   end;
   if cardinality(v_filters) > 100 then
-    perform memstore.refuse('argument_invalid', 'filter', 'More than 100 alternatives');
+    perform memstore.refuse_argument('filter', 'an array of at most 100 objects');
   end if;
   if exists (select from unnest(v_filters) f (alternative) where jsonb_typeof(f.alternative) <> 'object') then
-    perform memstore.refuse('argument_invalid', 'filter', 'Not an object or an array of objects');
+    perform memstore.refuse_argument('filter', 'an object, or an array of objects');
   end if;
   if jsonb_path_exists(filter, '$.** ? (@.type() == "object").keyvalue().key ? (@ starts with "$")') then
-    perform memstore.refuse('argument_invalid', 'filter', 'A key begins with $, and there are no operators');
+    perform memstore.refuse(
+      'argument_invalid',
+      'filter',
+      message => 'A key of `filter` begins with $, and there are no operators.'
+    );
   end if;
   if '{}' = any (v_filters) then
     return null;

@@ -10,7 +10,7 @@ begin
     return null;
   end if;
   if cardinality(scopes) > 100 then
-    perform memstore.refuse('argument_invalid', 'scopes', 'More than 100 scopes');
+    perform memstore.refuse_argument('scopes', 'an array of at most 100 scopes');
   end if;
   return array(select memstore.trim_text(s.scope) from unnest(scopes) s (scope));
 end

@@ -4,7 +4,7 @@
 create or replace function memstore.expected_objects()
 returns table (kind text, name text, digest text)
 language sql
-immutable
+immutable parallel safe
 security invoker
 set search_path = pg_catalog, pg_temp
 as $$
@@ -315,7 +315,7 @@ eed80e4e6058633fb518e04b52a2515f function count_live_memories()
 d050c49b641ee0f8c7dbf0a1d7d7089b function count_restored_memories()
 73419cad0e64eaf54eef571c5395185c function create_user(uuid,text,text)
 570267adc5f98ad6ee2cbce412685524 function delete_memory(uuid,uuid)
-6753b48a2476f86884dc80fe701ad105 function delete_scope(uuid,text)
+0553169dabdcc6946ab0a0908f1f5a88 function delete_scope(uuid,text)
 9680d05838083cb32f28dba6aae06a55 function delete_unused_model(text)
 4116c7dae4cd28c503be1b67fe86b6b7 function delete_user(uuid)
 16ba8f5dc6fc9885ea6f004e5a4c07aa function deployment_broken(deployment)
@@ -356,7 +356,7 @@ e90a01139b9a6ff28fe60e8329495bee function insert_rows(memories[],interval)
 a79935d690b0bea09ecf8a80ec7ef318 function is_restore()
 6d2991e3e32c697524bbe05ef4eaf8e3 function is_short(text)
 d01b2dcb4d030467d6b7e351905951d3 function is_within(text,jsonb,text[],jsonb[])
-e7976981a9b1914e0029da5f40e8cc7f function keep_counts()
+33b094ed697a6463e0c6603fe2f1986c function keep_counts()
 60a5050d95a6ffdfeaf1269fd4b9548c function languages()
 e6264b3a51568cecfc4372aa5950772d function lexeme_set(text,text)
 4d51205538853a3f03db03ab190fe4ee function lexemes(text,text)
@@ -408,7 +408,7 @@ fe562f0aa76a4a8067c96eb85618bf1d function my_set_embedding(uuid,real[],text,uuid
 4cabef37b529ad3a625c617f536fc2f7 function new_memory(users,memories)
 57f76abd91f72645b086f16547372ae7 function note_grants()
 3527692ba8d42f45a062c77edcd4e851 function note_line(text,text)
-870abc6ebb7a8caad7999b7042f2b6d7 function objects()
+efa567db16b791102d976448989b7470 function objects()
 5c42781ff2b372b8c96498a5a97b8f20 function own_account(uuid)
 025d6befcde9eca938a96ee7df1a9285 function probe_words()
 01b5a70481a88c89922252fdabe4b53a function project_deleted_claims()
@@ -420,10 +420,10 @@ d3d9ad8611911c1a59298af13dd09ea9 function rank_claims(uuid,text,real[],text)
 d315f1ac4a04c7c59007b520a517f586 function rank_memories(uuid,text,real[],text,text[],jsonb)
 c466144a361c33be302735c9c799d64c function reach_beyond(name[])
 0e7d357024b83c80b5cfa9ee8086d05c function read_account(uuid,text)
-ba2c5300713adc699688100f44a43534 function read_filter(jsonb)
+dac2fac7a8a2d664cc953fdd138c8e46 function read_filter(jsonb)
 17fc98b46b113d191c14ea6798127864 function read_json(text)
 9eca2bc00a881316a8537548625ed87d function read_memories(users,jsonb,boolean)
-5b993ec56e6c7d982bac0ea3ede0ada7 function read_scopes(text[])
+0a3c9c632d516780b1aa3d9fa9fd39d3 function read_scopes(text[])
 f808d5976f6e74e56a6744b8b31de0f6 function rebuild_words(integer,uuid)
 b5d562060f8748a98c735c0c0a50b832 function recall(uuid,text,real[],text,integer,integer,text[],jsonb)
 0d0e0644b91fb49a76321f8cc716409f function record_admission(uuid,uuid,text,text)
@@ -588,7 +588,7 @@ f7c7c0da6743cd606a5e4c16bf153dc9 trigger open_challenges.open_challenges_restore
 74bcd8caa0ee173bdc436ddf5e3a6974 trigger settings.settings_restored
 6ab47588d683e95809d26962510e68a6 trigger users.users_complete
 c09e0048547bcbfc110b2f9d468a5381 trigger users.users_copied
-87fc0da29f8cc4008210e09afaf1e3a0 trigger users.users_counts
+aba550074c7166fb34fcfddbce4ceb64 trigger users.users_counts
 68cd0f96d364b0cbb583254e31a74f03 trigger users.users_restored
 e3b0c44298fc1c149afbf4c8996fb924 type memstore.admission_record
 e3b0c44298fc1c149afbf4c8996fb924 type memstore.claim

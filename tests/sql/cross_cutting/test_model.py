@@ -530,6 +530,10 @@ class Machine(RuleBasedStateMachine):
         always = [c for c in own if self.memories[c.id].bucket == "user"]
         best = model.ranked(words, own, floors=(-1, 0.3), hybrid=hybrid)
         eligible = [c for c in best if c in about or c in always]
+        bodies: dict[str, model.Claim] = {}
+        for each in eligible:
+            bodies.setdefault(self.memories[each.id].body, each)
+        eligible = list(bodies.values())  # of one body the best alone
         left, attached = characters, []
         for each in eligible[:count]:
             if len(self.memories[each.id].body) <= left:

@@ -104,7 +104,7 @@ def test_pages_are_of_what_is_left(db: Db, account: UUID) -> None:
 REFUSED: list[tuple[str, Any, str]] = [
     ("scopes", [f"s{number}" for number in range(101)], "100 scopes"),
     *(("filter", filter, "object") for filter in ("null", "7", '"k"', "true", [7], [{"k": 1}, [{"k": 1}]])),
-    ("filter", [{"k": 1}] * 101, "100 alternatives"),
+    ("filter", [{"k": 1}] * 101, "at most 100 objects"),
     *(
         ("filter", filter, "no operators")
         for filter in (
