@@ -72,22 +72,26 @@ begin
   -- until no target is of the scope.
   loop
     update memstore.memories p
-    set superseded_by_id = c.superseded_by_id, updated_at = clock_timestamp()
-    from (
-      select f.id, t.superseded_by_id
-      from memstore.memories t
-      cross join lateral (
+    set
+      superseded_by_id = (select t.superseded_by_id from memstore.memories t where t.id = p.superseded_by_id),
+      updated_at = clock_timestamp()
+    -- An array, not a join, which could read all of the table.
+    where p.id = any (
+      array(
         select f.id
-        from memstore.memories f
-        where f.superseded_by_id = t.id
-        and f.scope is distinct from v_scope
-        and t.superseded_by_id is not null
-        offset 0
-      ) f
-      where t.user_id = v_user.id
-      and t.scope = v_scope
-    ) c
-    where p.id = c.id;
+        from memstore.memories t
+        cross join lateral (
+          select f.id
+          from memstore.memories f
+          where f.superseded_by_id = t.id
+          and f.scope is distinct from v_scope
+          and t.superseded_by_id is not null
+          offset 0
+        ) f
+        where t.user_id = v_user.id
+        and t.scope = v_scope
+      )
+    );
     exit when not found;
   end loop;
 
