@@ -38,7 +38,7 @@ begin
         where m.user_id = n.user_id
         and hashtextextended(m.body, 0) = hashtextextended(n.body, 0)
         and m.id <> n.id
-        and m.superseded_at is null
+        and (m.superseded_at is null) is true
         and m.bucket <> 'system'
       )
     into v_account, v_language, v_bucket, v_change, v_several, v_twin
@@ -176,7 +176,7 @@ begin
         where m.user_id = n.user_id
         and hashtextextended(m.body, 0) = hashtextextended(n.body, 0)
         and m.id <> n.id
-        and m.superseded_at is null
+        and (m.superseded_at is null) is true
         and m.bucket <> 'system'
         limit 1
       ) m

@@ -40,12 +40,13 @@ Errors
 */
 declare
   v_user memstore.users := memstore.read_account(insert_memories.actor, 'actor');
-  v_started timestamptz := clock_timestamp();
   v_candidates memstore.memories[] := array(
     select r.candidate
     from memstore.read_memories(v_user, memories) r
     order by r.item
   );
+  -- After the rows have got their times: none may be ahead of the clock, and so of a later call's.
+  v_read timestamptz := clock_timestamp();
 begin
   perform memstore.check_memories(v_candidates);
   perform memstore.lock_account(insert_memories.actor, 'actor');
@@ -58,7 +59,7 @@ begin
       from jsonb_array_elements(memories) with ordinality i (value, position)
       order by i.position
     ),
-    clock_timestamp() - v_started
+    clock_timestamp() - v_read
   ) w;
 end
 $$;

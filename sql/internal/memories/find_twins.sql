@@ -46,7 +46,8 @@ begin
         from memstore.memories m
         where m.user_id = d.user_id
         and hashtextextended(m.body, 0) = d.digest
-        and m.superseded_at is null
+        -- IS TRUE keeps it from the index of live rows, which would read all that the account has.
+        and (m.superseded_at is null) is true
         offset 0
       ) m
     ) r

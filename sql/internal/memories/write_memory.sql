@@ -46,7 +46,7 @@ begin
       from memstore.memories m
       where m.user_id = candidate.user_id
       and hashtextextended(m.body, 0) = hashtextextended(candidate.body, 0)
-      and m.superseded_at is null
+      and (m.superseded_at is null) is true
       and memstore.same_content(m, candidate)
       -- Rows of one body are few: an order from the index of live rows would read all that the account has.
       offset 0

@@ -276,7 +276,10 @@ def test_work_is_the_same_in_a_store_ten_times_as_large(server: Server) -> None:
             db.execute(statement)
             after = measured()
             assert not different(erasure, after, within=2 * MEMORIES)
-            assert not different(before, after)
+            # The rows of a batch lie on pages of their own in the index on bodies' hashes.
+            batch = {"insert_memories"}
+            assert not different({name: before[name] for name in batch}, after, within=10)
+            assert not different({name: before[name] for name in before.keys() - batch}, after)
 
 
 def test_superseded_memories_cost_a_recall_nothing(server: Server) -> None:
