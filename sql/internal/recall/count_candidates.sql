@@ -37,11 +37,16 @@ begin
     into languages, counts, of_user
     from (
       select m.language, count(*) as memories, count(*) filter (where m.bucket = 'user') as of_user
-      from memstore.memories m
-      where m.user_id = count_candidates.actor
-      and m.superseded_at is null
-      and m.bucket in ('user', 'learned')
-      and memstore.is_within(m.scope, m.metadata, count_candidates.scopes, count_candidates.filters)
+      from (
+        select m.language, m.bucket
+        from memstore.memories m
+        where m.user_id = count_candidates.actor
+        and m.superseded_at is null
+        and m.bucket in ('user', 'learned')
+        and memstore.is_within(m.scope, m.metadata, count_candidates.scopes, count_candidates.filters)
+        order by m.inserted_at desc, m.id desc
+        offset 0
+      ) m
       group by m.language
     ) c;
   end if;
