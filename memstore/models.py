@@ -71,9 +71,11 @@ class Memory(_Redacted):
         superseded_at: When it was superseded; None while it is live.
         inserted_at: When it was written.
         updated_at: When its embedding or its pointer last changed.
+        scope: The project, session or agent that it is for; None where it applies everywhere.
+        metadata: The application's own keys; None where it has none.
     """
 
-    _private: ClassVar[dict[str, str]] = {"body": "characters"}
+    _private: ClassVar[dict[str, str]] = {"body": "characters", "metadata": "keys"}
 
     id: UUID
     user_id: UUID
@@ -94,6 +96,8 @@ class Memory(_Redacted):
     superseded_at: datetime | None
     inserted_at: datetime
     updated_at: datetime
+    scope: str | None = None
+    metadata: Mapping[str, object] | None = field(default=None, repr=False, hash=False)
 
     @property
     def live(self) -> bool:

@@ -397,6 +397,14 @@ def _vector(name: str, value: object) -> Reals:
     return Reals(struct.pack(f"!5i{len(numbers) * 'if'}", 1, 0, _REAL, len(numbers), 1, *elements))
 
 
+def _texts(name: str, value: object) -> str:
+    # A text is made of texts too: its characters.
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | bytearray | Mapping):
+        raise _wrong_type(name, "several texts", value)
+    quoted = ['"' + re.sub(r'(["\\])', r"\\\1", _text(name, each)) + '"' for each in value]
+    return f"{{{','.join(quoted)}}}"
+
+
 def _json(name: str, value: object) -> str:
     try:
         if isinstance(value, Iterable) and not isinstance(
@@ -443,6 +451,7 @@ WRITERS: Final[dict[str, Callable[[str, object], str | Reals]]] = {
     "double precision": _number,
     "jsonb": _json,
     "real[]": _vector,
+    "text[]": _texts,
     "date": _date,
     "timestamptz": _moment,
 }

@@ -101,6 +101,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0017-stance-in-body.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0018-scopes-and-metadata') as pending \gset
+\if :pending
+\ir ../migrations/0018-scopes-and-metadata.sql
+\endif
 -- end
 \ir yoyo.sql
 
@@ -156,10 +160,14 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/memories/check_memories.sql
 \ir internal/memories/delete_unused_model.sql
 \ir internal/memories/ensure_embedding_model.sql
+\ir internal/memories/find_twins.sql
 \ir internal/memories/is_date.sql
+\ir internal/memories/is_within.sql
 \ir internal/memories/lock_memories.sql
 \ir internal/memories/new_memory.sql
+\ir internal/memories/read_filter.sql
 \ir internal/memories/read_memories.sql
+\ir internal/memories/read_scopes.sql
 \ir internal/memories/trim_evidence.sql
 \ir internal/memories/write_correction.sql
 \ir internal/memories/write_memories.sql
@@ -227,6 +235,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir functions/governance/record_admission.sql
 \ir functions/governance/refute_challenge.sql
 \ir functions/memories/delete_memory.sql
+\ir functions/memories/delete_scope.sql
 \ir functions/memories/export_account.sql
 \ir functions/memories/export_memories.sql
 \ir functions/memories/find_ids.sql

@@ -14,8 +14,10 @@ begin
 end
 $$;
 drop function if exists
+  memstore.best_memories(uuid, text, real[], text, integer),
   memstore.compile_similarities(),
   memstore.corrected(memstore.memories),
+  memstore.count_candidates(uuid),
   memstore.ensure_embedding_model(text, integer, text),
   memstore.insert_row(memstore.memories, uuid),
   memstore.insert_rows(memstore.memories[]),

@@ -54,6 +54,7 @@ WRITES = {
     "challenge_memory": f"{ACTOR}, {CLAIM}, 'It seems wrong to me.'",
     "create_user": "external_ref => 'account-2'",
     "delete_memory": f"{ACTOR}, {MEMORY}",
+    "delete_scope": f"{ACTOR}, 'project:x'",
     "delete_user": ACTOR,
     "insert_memories": f"""{ACTOR}, '[{{"body": "x"}}]'""",
     "insert_memory": f"{ACTOR}, 'x'",

@@ -449,7 +449,9 @@ def test_a_batch_is_of_one_plane(store: Store, pair: tuple[UUID, UUID]) -> None:
         store.insert_memories(account, [item, {"body": "I run."}])
     assert (caught.value.name, caught.value.sqlstate) == ("argument_invalid", "MS012")
     assert store.list_memories(account) == store.list_memories(account, bucket="system") == []
-    assert [memory.bucket for memory in store.insert_memories(account, [item, item])] == ["system", "system"]
+    assert [
+        memory.bucket for memory in store.insert_memories(account, [item, {**item, "body": "Emus sit."}])
+    ] == ["system"] * 2
 
 
 class TestAccounts:

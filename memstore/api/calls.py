@@ -24,7 +24,7 @@ from memstore.models import (
 )
 from memstore.wire import Function
 
-SCHEMA_VERSION: Final = 17
+SCHEMA_VERSION: Final = 18
 """The oldest schema that has all of these, by the number of its newest migration."""
 
 
@@ -49,6 +49,9 @@ find_user: Final[Function[UUID | None]] = Function(
 
 delete_memory: Final[Function[Memory]] = Function(
     "delete_memory", wire.row(Memory), {"actor": "uuid", "id": "uuid"}, own=True
+)
+delete_scope: Final[Function[int]] = Function(
+    "delete_scope", wire.value, {"actor": "uuid", "scope": "text"}, own=True
 )
 export_account: Final[Function[Document]] = Function(
     "export_account", wire.document, {"actor": "uuid"}, reads=True, own=True
@@ -96,6 +99,8 @@ insert_memory: Final[Function[Memory]] = Function(
         "evidence_refs": "jsonb",
         "language": "text",
         "id": "uuid",
+        "scope": "text",
+        "metadata": "jsonb",
     },
     embeds="body",
     identity=("id",),
@@ -110,13 +115,19 @@ list_memories: Final[Function[list[Memory]]] = Function(
         "include_superseded": "boolean",
         "page_size": "integer",
         "after": "uuid",
+        "scopes": "text[]",
+        "filter": "jsonb",
     },
     reads=True,
     own=True,
 )
 list_rules: Final[Function[list[Rule]]] = Function("list_rules", wire.rows(Rule), {}, reads=True)
 memories_as_of: Final[Function[list[Memory]]] = Function(
-    "memories_as_of", wire.rows(Memory), {"actor": "uuid", "moment": "timestamptz"}, reads=True, own=True
+    "memories_as_of",
+    wire.rows(Memory),
+    {"actor": "uuid", "moment": "timestamptz", "scopes": "text[]", "filter": "jsonb"},
+    reads=True,
+    own=True,
 )
 memory_history: Final[Function[list[Memory]]] = Function(
     "memory_history", wire.rows(Memory), {"actor": "uuid", "id": "uuid"}, reads=True, own=True
@@ -148,6 +159,8 @@ supersede_memory: Final[Function[Memory]] = Function(
         "evidence_refs": "jsonb",
         "language": "text",
         "id": "uuid",
+        "scope": "text",
+        "metadata": "jsonb",
     },
     embeds="body",
     identity=("id",),
@@ -170,7 +183,14 @@ rank_claims: Final[Function[list[RankedMemory]]] = Function(
 rank_memories: Final[Function[list[RankedMemory]]] = Function(
     "rank_memories",
     wire.rows(RankedMemory),
-    {"actor": "uuid", "query": "text", "embedding": "real[]", "embedding_model": "text"},
+    {
+        "actor": "uuid",
+        "query": "text",
+        "embedding": "real[]",
+        "embedding_model": "text",
+        "scopes": "text[]",
+        "filter": "jsonb",
+    },
     embeds="query",
     reads=True,
     own=True,
@@ -185,6 +205,8 @@ recall: Final[Function[Recall]] = Function(
         "embedding_model": "text",
         "maximum_attached": "integer",
         "maximum_attached_characters": "integer",
+        "scopes": "text[]",
+        "filter": "jsonb",
     },
     embeds="query",
     reads=True,

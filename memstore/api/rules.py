@@ -23,4 +23,6 @@ RULES: Final[dict[str, str]] = {
     "superseded_at": "A replaced memory has the time of its replacement, not before its own.",
     "inserted_at": "A memory has the time of its writing, of the years 1 to 9999.",
     "updated_at": "A memory has the time of its last change, of the years 1 to 9999.",
+    "scope": "The scope has 1 to 200 characters, or is absent; a system memory has none.",
+    "metadata": "Metadata are an object of 4,000 characters at most as text, no key of which begins with $, or absent.",
 }

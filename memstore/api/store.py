@@ -126,6 +126,26 @@ class Functions(ABC):
         """
         return self.run(calls.delete_memory(actor=actor, id=id))
 
+    def delete_scope(self, actor: UUID | str | None, scope: str) -> int:
+        """Deletes all memories of one scope.
+
+        Calls `memstore.delete_scope`. For a project, a session or an agent that ended: its memories are gone,
+        live and superseded. Memories without the scope stay. One that a deleted memory had replaced stays
+        superseded, and points at the first of the following replacements that is left, or at nothing.
+
+        Args:
+            actor: the account; None for that of a bound role.
+            scope: the scope.
+
+        Returns:
+            How many memories were deleted.
+
+        Raises:
+            ActorUnknown: The account does not exist.
+            InvalidValue: `scope` is None or blank.
+        """
+        return self.run(calls.delete_scope(actor=actor, scope=scope))
+
     def export_account(self, actor: UUID | str | None = None) -> Document:
         """Describes an account in the first line of its export.
 
@@ -225,8 +245,8 @@ class Functions(ABC):
         """Remembers many things at once, all of them or none.
 
         Calls `memstore.insert_memories`. What is wrong with an item is found before the account is locked;
-        what costs while it is locked are the lexemes, up to 10 ms for a body of 2,000 characters, and the
-        writing.
+        what costs while it is locked are the lexemes, and the writing. An item without an id whose content a
+        live memory of the account has, or an earlier item, returns that memory.
 
         Args:
             actor: the account whose memories they are; None for that of a bound role.
@@ -265,12 +285,15 @@ class Functions(ABC):
         evidence_refs: Sequence[Mapping[str, object]] | None = None,
         language: str | None = None,
         id: UUID | str | None = None,
+        scope: str | None = None,
+        metadata: Mapping[str, object] | None = None,
     ) -> Memory:
         """Remembers one thing.
 
         Calls `memstore.insert_memory`. Texts of up to 100,000 bytes are trimmed of white space; an optional
         text that is empty counts as absent. A caller-given id makes a retry safe: a call repeated with the
-        same id, account and content returns the row already there.
+        same id, account and content returns the row already there. A call without an id returns the account's
+        live memory of the same content where there is one, and gives it the embedding where it has none.
 
         Args:
             actor: the account whose memory it is; None for that of a bound role.
@@ -288,6 +311,10 @@ class Functions(ABC):
                 characters) and digest (200 characters).
             language: the text search configuration of the body; the account's where left out.
             id: the memory's id; generated where left out.
+            scope: the project, session or agent that it is for, such as project:x, 1 to 200 characters;
+                everything where left out; not on system.
+            metadata: the application's own keys: an object of 4,000 characters at most as text, no key of
+                which begins with $; an empty one counts as absent.
 
         Returns:
             The memory.
@@ -316,6 +343,8 @@ class Functions(ABC):
                 evidence_refs=evidence_refs,
                 language=language,
                 id=id,
+                scope=scope,
+                metadata=metadata,
             )
         )
 
@@ -327,6 +356,8 @@ class Functions(ABC):
         include_superseded: bool = False,
         page_size: int = 200,
         after: UUID | str | None = None,
+        scopes: Sequence[str] | None = None,
+        filter: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
     ) -> list[Memory]:
         """Lists the account's memories, newest first.
 
@@ -338,13 +369,18 @@ class Functions(ABC):
             include_superseded: whether to list superseded memories too; false by default.
             page_size: how many memories, 1 to 200; 200 by default.
             after: the id of the last memory of the previous page.
+            scopes: only memories of these scopes, 100 at most, and those without a scope; of an empty array
+                only the latter.
+            filter: only memories whose metadata contain this object, or one of an array of 100 at most; no
+                key beginning with $, since there are no operators.
 
         Returns:
             Memories, by inserted_at and id, both descending.
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: `bucket` is not user, learned or system, or page_size is not 1 to 200.
+            InvalidValue: `bucket` is not user, learned or system, or page_size is not 1 to 200, or scopes or
+                filter has another form.
             MemoryNotFound: `after` is no memory of the account.
         """
         return self.run(
@@ -354,6 +390,8 @@ class Functions(ABC):
                 include_superseded=include_superseded,
                 page_size=page_size,
                 after=after,
+                scopes=scopes,
+                filter=filter,
             )
         )
 
@@ -368,7 +406,14 @@ class Functions(ABC):
         """
         return self.run(calls.list_rules())
 
-    def memories_as_of(self, actor: UUID | str | None, moment: datetime) -> list[Memory]:
+    def memories_as_of(
+        self,
+        actor: UUID | str | None,
+        moment: datetime,
+        *,
+        scopes: Sequence[str] | None = None,
+        filter: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
+    ) -> list[Memory]:
         """Lists the memories that were live at a past moment.
 
         Calls `memstore.memories_as_of`. Memories that were deleted since then are missing.
@@ -376,15 +421,17 @@ class Functions(ABC):
         Args:
             actor: the account; None for that of a bound role.
             moment: the moment.
+            scopes: as in list_memories.
+            filter: as in list_memories.
 
         Returns:
             The memories, newest first.
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: `moment` is None.
+            InvalidValue: `moment` is None, or scopes or filter has another form.
         """
-        return self.run(calls.memories_as_of(actor=actor, moment=moment))
+        return self.run(calls.memories_as_of(actor=actor, moment=moment, scopes=scopes, filter=filter))
 
     def memory_history(self, actor: UUID | str | None, id: UUID | str) -> list[Memory]:
         """Lists the whole chain of a memory, oldest first.
@@ -472,17 +519,19 @@ class Functions(ABC):
         evidence_refs: Sequence[Mapping[str, object]] | None = None,
         language: str | None = None,
         id: UUID | str | None = None,
+        scope: str | None = None,
+        metadata: Mapping[str, object] | None = None,
     ) -> Memory:
         """Corrects a memory by writing its replacement.
 
         Calls `memstore.supersede_memory`. The old row stays, and points at the replacement. Of source_ref,
-        language, entity and tier, what is left out (None) comes from the target, and an empty text clears it
-        (the language then is the account's). A claim keeps its slug; its as_of is today and its admission
-        candidate unless given. Nothing moves into or out of the system bucket. A steward may correct another
-        account's claim: the replacement is the steward's, and every open challenge of the claim is refuted.
-        Such a replacement inherits no source_ref; the claim's slug, entity, tier and language are the
-        steward's from then on, and stay when the claim's author is erased. A call repeated with the same id
-        and content returns the row already there.
+        language, entity, tier, scope and metadata, what is left out (None) comes from the target, and an
+        empty text or object clears it (the language then is the account's). A claim keeps its slug; its as_of
+        is today and its admission candidate unless given. Nothing moves into or out of the system bucket. A
+        steward may correct another account's claim: the replacement is the steward's, and every open
+        challenge of the claim is refuted. Such a replacement inherits no source_ref; the claim's slug,
+        entity, tier and language are the steward's from then on, and stay when the claim's author is erased.
+        A call repeated with the same id and content returns the row already there.
 
         Args:
             actor: the account that corrects; None for that of a bound role.
@@ -499,6 +548,8 @@ class Functions(ABC):
             evidence_refs: system only.
             language: the text search configuration of the body.
             id: the replacement's id.
+            scope: as in insert_memory.
+            metadata: as in insert_memory.
 
         Returns:
             The replacement.
@@ -530,6 +581,8 @@ class Functions(ABC):
                 evidence_refs=evidence_refs,
                 language=language,
                 id=id,
+                scope=scope,
+                metadata=metadata,
             )
         )
 
@@ -600,6 +653,8 @@ class Functions(ABC):
         *,
         embedding: Iterable[float] | None = None,
         embedding_model: str | None = None,
+        scopes: Sequence[str] | None = None,
+        filter: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
     ) -> list[RankedMemory]:
         """How well each memory of the account fits a turn.
 
@@ -612,7 +667,7 @@ class Functions(ABC):
         same source_ref has it, by next_share where the one after it has, by the squares of these where the
         second before or after has, and of several by the largest. The semantic score is the cosine similarity
         of the embeddings, where both are of one model; a negative one counts 0. A user memory is always
-        eligible, a learned one with either above its floor.
+        eligible, a learned one with either above its floor; of several with one body the best alone.
 
         The fused score f is 0.6 of the lexical and 0.4 of the semantic one where the turn has an embedding,
         else the lexical one. Of a memory that the turn names, b = f * (1 + speaker_share), of another b = f;
@@ -630,6 +685,8 @@ class Functions(ABC):
             query: the turn.
             embedding: the turn's embedding; one that no memory could have is as none.
             embedding_model: its model.
+            scopes: as in list_memories: what is not within them counts as not there.
+            filter: likewise.
 
         Returns:
             Memory, score, lexical_score, semantic_score (0 to 1, 6 decimals; semantic_score is None where the
@@ -638,10 +695,16 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
+            InvalidValue: `scopes` or filter has another form.
         """
         return self.run(
             calls.rank_memories(
-                actor=actor, query=query, embedding=embedding, embedding_model=embedding_model
+                actor=actor,
+                query=query,
+                embedding=embedding,
+                embedding_model=embedding_model,
+                scopes=scopes,
+                filter=filter,
             )
         )
 
@@ -654,6 +717,8 @@ class Functions(ABC):
         embedding_model: str | None = None,
         maximum_attached: int | None = None,
         maximum_attached_characters: int | None = None,
+        scopes: Sequence[str] | None = None,
+        filter: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
         strict: bool = False,
     ) -> Recall:
         """What one turn is told.
@@ -674,6 +739,8 @@ class Functions(ABC):
             embedding_model: its model.
             maximum_attached: memories at most, 0 or more; the setting where left out.
             maximum_attached_characters: characters of bodies at most, 0 or more; the setting where left out.
+            scopes: as in list_memories: what is not within them counts as not there; not for claims.
+            filter: likewise.
             strict: raise `StoreUnavailable` instead of answering with an empty recall of the backend
                 `unavailable`.
 
@@ -685,7 +752,7 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: A bound below 0.
+            InvalidValue: A bound is below 0, or scopes or filter has another form.
         """
         return self.run(
             calls.recall(
@@ -695,6 +762,8 @@ class Functions(ABC):
                 embedding_model=embedding_model,
                 maximum_attached=maximum_attached,
                 maximum_attached_characters=maximum_attached_characters,
+                scopes=scopes,
+                filter=filter,
             ).or_else(None if strict else Recall())
         )
 
@@ -1300,6 +1369,7 @@ class Functions(ABC):
             single_rows        settings and claim_counter have one row each
             live_memories      an account's count of live memories is that of its rows
             candidates         an account's counts of what recall can attach are those of its rows
+            twins              an account with two live memories of one body says so (users.has_twins)
             erased_accounts    an erased account has no memories, and no texts in its records
             owners             each memory's account exists
             chain_targets      the replacement of a memory exists

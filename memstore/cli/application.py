@@ -28,6 +28,28 @@ Bucket = Annotated[
     ),
 ]
 Source = Annotated[str | None, Option(metavar="NAME", help="Which work taught it.")]
+Scope = Annotated[
+    str | None,
+    Option(metavar="NAME", help="The project, session or agent that it is for; everything if left out."),
+]
+Metadata = Annotated[
+    str | None, Option(metavar="JSON", help='Keys of your own, such as {"ticket": 118}; a JSON object.')
+]
+Scopes = Annotated[
+    list[str] | None,
+    Option(
+        "--scope",
+        metavar="NAME",
+        help="Only memories of this scope, and those without one; empty: these alone. Repeatable.",
+    ),
+]
+Filter = Annotated[
+    str | None,
+    Option(
+        metavar="JSON",
+        help='Only memories whose metadata contain this object, such as {"ticket": 118}, or one of an array.',
+    ),
+]
 Language = Annotated[str | None, Option(metavar="NAME", help="Its language, such as english or simple.")]
 Ground = Annotated[str, Argument(metavar="GROUND", help="Why; - reads it from standard input.")]
 ClaimId = Annotated[
@@ -163,6 +185,23 @@ def progress(total: Callable[[], int | None], in_bytes: bool = False) -> Iterato
 def day(moment: datetime | None) -> date | None:
     """Gives the date of an option `--as-of`."""
     return moment.date() if moment else None
+
+
+def json_of(option: str, given: str | None) -> Any:
+    """Reads the value of an option that takes JSON.
+
+    Raises:
+        UsageError: It can't be read.
+    """
+    if given is None:
+        return None
+    import json
+
+    try:
+        return json.loads(given)
+    except (ValueError, RecursionError):
+        pass
+    raise UsageError(f'{option} takes JSON, such as {{"ticket": 118}}')
 
 
 def evidence_refs_of(given: Sequence[str] | None) -> list[Evidence] | None:

@@ -101,7 +101,10 @@ def _read_option(
         value = next(rest, "-")
         if value.startswith("-"):
             raise _NotPlain
-    values[option.name] = _converted(option, value)
+    if option.kind == list[str] | None:
+        values[option.name] = [*(values[option.name] or []), value]
+    else:
+        values[option.name] = _converted(option, value)
 
 
 def _converted(option: Parameter, value: str) -> str | int:

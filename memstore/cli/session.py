@@ -3,7 +3,7 @@
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -225,12 +225,25 @@ class Session:
         return found
 
     def memories(
-        self, actor: UUID, *, bucket: str | None = None, superseded: bool = False, after: UUID | None = None
+        self,
+        actor: UUID,
+        *,
+        bucket: str | None = None,
+        superseded: bool = False,
+        after: UUID | None = None,
+        scopes: Sequence[str] | None = None,
+        filter: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
     ) -> Iterator[Memory]:
         """Reads an account's memories, newest first, a page at a time."""
         while True:
             page = self.store.list_memories(
-                actor, bucket=bucket, include_superseded=superseded, page_size=_PAGE, after=after
+                actor,
+                bucket=bucket,
+                include_superseded=superseded,
+                page_size=_PAGE,
+                after=after,
+                scopes=scopes,
+                filter=filter,
             )
             yield from page
             if len(page) < _PAGE:

@@ -36,6 +36,8 @@ class Memory(Answer):
     inserted_at: datetime
     superseded_at: datetime | None = None
     superseded_by_id: UUID | None = None
+    scope: str | None = None
+    metadata: dict[str, object] | None = Field(None, repr=False)
 
 
 class Memories(Answer):

@@ -179,10 +179,10 @@ def _line(name: str, field: str | None, message: str, hint: str | None = None) -
     return f"{name}{f' ({field})' if field else ''}: {message}{f' {hint}' if hint else ''}"
 
 
-def _tools(store: AsyncFunctions, account: str, claims: bool) -> Iterator[Tool]:
-    tools = Tools(store, account)
+def _tools(store: AsyncFunctions, account: str, claims: bool, scope: str | None) -> Iterator[Tool]:
+    tools = Tools(store, account, scope)
     yield Tool(tools.recall, "Recall for a turn", reads=True, quiet=RecallForHook.of("", models.Recall()))
-    yield Tool(tools.remember, "Remember")
+    yield Tool(tools.remember, "Remember", repeatable=True)
     yield Tool(tools.correct, "Correct a memory", repeatable=True, hidden=() if claims else ["evidence_refs"])
     yield Tool(tools.forget, "Forget a memory", destroys=True, repeatable=True)
     yield Tool(tools.list_, "List memories", reads=True)
@@ -193,8 +193,8 @@ def _tools(store: AsyncFunctions, account: str, claims: bool) -> Iterator[Tool]:
         yield Tool(tools.records, "Records about a claim", reads=True)
 
 
-def _server(store: AsyncFunctions, account: str, claims: bool) -> Server[Any]:
-    tools = {tool.name: tool for tool in _tools(store, account, claims)}
+def _server(store: AsyncFunctions, account: str, claims: bool, scope: str | None) -> Server[Any]:
+    tools = {tool.name: tool for tool in _tools(store, account, claims, scope)}
 
     async def list_tools(
         _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None
@@ -218,18 +218,21 @@ def _server(store: AsyncFunctions, account: str, claims: bool) -> Server[Any]:
     )
 
 
-def serve(make_store: Callable[[], LoginStore | PrivateStore], account: str, claims: bool) -> None:
+def serve(
+    make_store: Callable[[], LoginStore | PrivateStore], account: str, claims: bool, scope: str | None = None
+) -> None:
     """Serves the tools on standard input and output, until the input ends.
 
     Args:
         make_store: Makes the store, on the event loop.
         account: The application's own id of the account.
         claims: Whether the tools for claims are among them.
+        scope: What the memories are for; None: everything.
     """
 
     async def run() -> None:
         store = make_store()
-        server = _server(store, account, claims)
+        server = _server(store, account, claims, scope)
 
         def starting() -> bool:
             return isinstance(store, PrivateStore) and store.is_starting

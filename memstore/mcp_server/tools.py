@@ -101,13 +101,20 @@ def _storable(turn: object) -> object:
 class Tools:
     """The tools of one account, which is created with the first call, unless the login is bound to it.
 
-    What is written has an id, so that a call can be repeated.
+    A call can be repeated: what is written has an id, or is written once.
+
+    Args:
+        store: The store.
+        account: The application's own id of the account.
+        scope: The scope of what is written; memories of others aren't read. None: everything.
     """
 
-    def __init__(self, store: AsyncFunctions, account: str) -> None:
+    def __init__(self, store: AsyncFunctions, account: str, scope: str | None = None) -> None:
         self._store = store
         self._account = account
         self._given_out = GivenOut()
+        self._scope = scope
+        self._scopes = None if scope is None else [scope]
 
     async def _actor(self) -> UUID | str | None:
         # With each call: the account may have been erased meanwhile.
@@ -121,6 +128,10 @@ class Tools:
         bucket: _Bucket = "user",
         source_ref: _Source = None,
         language: _Language = None,
+        everywhere: Annotated[
+            bool,
+            Field(description="Whether it holds beyond this project or session, as a preference does."),
+        ] = False,
         id: _NewId = None,
     ) -> Memory:
         """Remember one thing for later conversations: a preference, a decision, a fact that will still hold.
@@ -141,7 +152,8 @@ class Tools:
             bucket=bucket or "",
             source_ref=source_ref,
             language=language,
-            id=id or uuid4(),
+            scope=None if everywhere else self._scope,
+            id=id,
         )
         return Memory.model_validate(memory)
 
@@ -216,6 +228,7 @@ class Tools:
             include_superseded=include_superseded,
             page_size=page_size,
             after=after,
+            scopes=self._scopes,
         )
         read = accumulate(len(memory.body) for memory in page)
         # The first one always: a page leads on.
@@ -254,6 +267,7 @@ class Tools:
                 query,
                 maximum_attached=maximum_attached,
                 maximum_attached_characters=maximum_attached_characters,
+                scopes=self._scopes,
             )
         except StoreUnavailable as error:  # before the account was found
             _logger.warning("recall found nothing. %s", error)

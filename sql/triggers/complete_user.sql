@@ -1,5 +1,5 @@
--- Gives a new account the ceiling of the settings where it has none, and a count of 0. A restored one, whose memories
--- are counted as they come, keeps in mind how many it is entitled to where its ceiling was lowered since.
+-- Gives a new account the ceiling of the settings where it has none, and counts of nothing. A restored one, whose
+-- memories are counted as they come, keeps in mind how many it is entitled to where its ceiling was lowered since.
 create or replace function memstore.complete_user()
 returns trigger
 language plpgsql
@@ -16,6 +16,7 @@ begin
   end;
   new.live_memories := 0;
   new.candidates := '{}';
+  new.has_twins := false;
   return new;
 end
 $$;

@@ -1,6 +1,7 @@
 -- Keeps users.live_memories and users.candidates and holds the ceiling, once a statement, so that a COPY or a batch
 -- updates each account once for each of its languages. Updating the account's row serialises its concurrent writers. It
--- also refuses memories of an erased account.
+-- also refuses memories of an erased account. An account's first two memories of one body, by its hash, set
+-- users.has_twins, which stays.
 create or replace function memstore.count_live_memories()
 returns trigger
 language plpgsql
@@ -12,6 +13,7 @@ declare
   v_account uuid;
   v_language text;
   v_bucket text;
+  v_twin boolean := false;
   v_change integer;
   v_several boolean;
   v_accounts uuid[];
@@ -24,8 +26,22 @@ declare
   v_room text;
 begin
   if tg_op = 'INSERT' then
-    select n.user_id, n.language, n.bucket, 1, exists (select from new_memories offset 1)
-    into v_account, v_language, v_bucket, v_change, v_several
+    select
+      n.user_id,
+      n.language,
+      n.bucket,
+      1,
+      exists (select from new_memories offset 1),
+      n.bucket <> 'system' and exists (
+        select
+        from memstore.memories m
+        where m.user_id = n.user_id
+        and hashtextextended(m.body, 0) = hashtextextended(n.body, 0)
+        and m.id <> n.id
+        and (m.superseded_at is null) is true
+        and m.bucket <> 'system'
+      )
+    into v_account, v_language, v_bucket, v_change, v_several, v_twin
     from new_memories n
     where n.superseded_at is null
     and not n.promoted;
@@ -63,7 +79,8 @@ begin
         else memstore.add_candidates(
           u.candidates, v_language, v_change, case v_bucket when 'user' then v_change else 0 end
         )
-      end
+      end,
+      has_twins = u.has_twins or v_twin
     where u.id = v_account
     returning u.live_memories > u.maximum_live_memories or u.erased_at is not null
     into v_over;
@@ -144,6 +161,29 @@ begin
   if v_several or v_over then
     perform memstore.refuse('actor_unknown', 'user_id')
     where memstore.has_erased(array(select distinct n.user_id from new_memories n));
+  end if;
+  if v_several then
+    update memstore.users u
+    set has_twins = true
+    where u.id = any (v_accounts)
+    and u.has_twins is not true
+    and exists (
+      select
+      from new_memories n
+      cross join lateral (
+        select
+        from memstore.memories m
+        where m.user_id = n.user_id
+        and hashtextextended(m.body, 0) = hashtextextended(n.body, 0)
+        and m.id <> n.id
+        and (m.superseded_at is null) is true
+        and m.bucket <> 'system'
+        limit 1
+      ) m
+      where n.user_id = u.id
+      and n.superseded_at is null
+      and n.bucket <> 'system'
+    );
   end if;
   if v_over is not true then
     return null;

@@ -20,6 +20,20 @@ begin
   perform memstore.refuse('actor_unknown', 'user_id')
   where memstore.has_erased(array(select distinct n.user_id from new_memories n));
 
+  update memstore.users u
+  set has_twins = true
+  where u.id in (select n.user_id from new_memories n)
+  and u.has_twins is not true
+  and exists (
+    select
+    from memstore.memories m
+    where m.user_id = u.id
+    and m.superseded_at is null
+    and m.bucket in ('user', 'learned')
+    group by hashtextextended(m.body, 0)
+    having count(*) > 1
+  );
+
   with counted as (
     select
       l.user_id,

@@ -15,7 +15,7 @@ from (
     (1, 'schema', 'The schema', false, array['help', 'read_json', 'schema_version']),
     (2, 'accounts', 'Accounts', false, array['create_user', 'delete_user', 'find_user']),
     (3, 'memories', 'Memories', false, array[
-      'delete_memory', 'export_account', 'export_memories', 'find_ids', 'get_memory', 'insert_memories',
+      'delete_memory', 'delete_scope', 'export_account', 'export_memories', 'find_ids', 'get_memory', 'insert_memories',
       'insert_memory', 'list_memories', 'list_rules', 'memories_as_of', 'memory_history', 'memory_violations',
       'set_embedding', 'supersede_memory', 'supersede_with'
     ]),

@@ -19,9 +19,9 @@ cross join (
     -- What an UPDATE may change.
     '{embedding,embedding_model,superseded_by_id,superseded_at,updated_at}'::name[],
     -- What may differ between a call and its repetition.
-    '{inserted_at}'::name[],
+    '{id,inserted_at}'::name[],
     -- What a correction, besides, doesn't inherit.
-    '{id,user_id,evidence_refs,stance}'::name[]
+    '{user_id,evidence_refs,stance}'::name[]
   )
 ) c (mutable, of_the_call, of_the_row)
 where a.attrelid = 'memstore.memories'::regclass

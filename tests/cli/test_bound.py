@@ -48,7 +48,7 @@ def test_bind_list_and_unbind(run: Run, role: str, login: str, db: psycopg.Conne
     assert listed["accounts"] == [mine]
     run("unbind", role)
     assert role not in run("roles").stdout
-    assert "not of the form" in complaints(run("unbind", role, code=1))[0]
+    assert "bound to the account" in complaints(run("unbind", role, code=1))[0]
 
 
 def test_what_a_bound_login_does(own: Run, run: Run, tmp_path: Path, db: psycopg.Connection) -> None:

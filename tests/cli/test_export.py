@@ -133,7 +133,7 @@ def test_another_accounts_memories_are_not_taken(run: Run, db: Db) -> None:
     text = run("export", "--account", "a").stdout
     before = db.execute("select * from memstore.memories order by id").fetchall()
     first, _ = complaints(run("import", "-", "--account", "b", stdin=text, code=1))
-    assert first.startswith("line 2: The id is taken.")
+    assert first.startswith("line 2: The id is taken by a memory of another account.")
     assert db.execute("select * from memstore.memories order by id").fetchall() == before
 
 

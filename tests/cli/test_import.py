@@ -38,7 +38,7 @@ def test_import_and_again(run: Run, tmp_path: Path) -> None:
         ("[" * 100_000, "The line can't be read: it is nested too deep, or a number in it is too long."),
         ('"private words"', "The line isn't an object whose keys are arguments of insert_memory."),
         ('{"private words": 1}', "The line isn't an object whose keys are arguments of insert_memory."),
-        ('{"body": 1}', "body: The argument is not of the form that the function takes. See --help."),
+        ('{"body": 1}', "`body` must be a string."),
         (
             '{"body": "private words", "bucket": "mine"}',
             "The bucket is user, learned or system.",

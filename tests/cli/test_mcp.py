@@ -135,7 +135,10 @@ async def test_the_tools(db: Db, db_url: str) -> None:
 
     assert hinted("read_only_hint") == {"recall", "list", "history", "records"}
     assert hinted("destructive_hint") == {"forget"}
-    assert hinted("idempotent_hint") == {"recall", "list", "history", "records", "correct", "forget"}
+    assert hinted("idempotent_hint") == {
+        *("recall", "list", "history", "records"),
+        *("remember", "correct", "forget"),
+    }
 
 
 async def test_bounds_in_schemas_are_those_of_the_database(db_url: str) -> None:
@@ -219,6 +222,37 @@ async def test_claims_are_for_who_asks(db_url: str) -> None:
 
 
 # What they do.
+
+
+async def test_the_scope_is_the_configurations(db: Db, db_url: str) -> None:
+    async with (
+        agent(db_url, "--scope", "project:x") as one,
+        agent(db_url, "--scope", "project:y") as other,
+        agent(db_url) as outside,
+    ):
+        own = await one.answer("remember", body="Deploys happen on Tuesdays.")
+        assert own["scope"] == "project:x"
+        shared = await one.answer("remember", body="I use pnpm, not npm.", everywhere=True)
+        assert "scope" not in shared
+        corrected = await one.answer("correct", target=own["id"], body="Deploys happen on Mondays.")
+        assert corrected["scope"] == "project:x"
+
+        async def told(session: Agent) -> list[set[str]]:
+            listed = (await session.answer("list"))["memories"]
+            recalled = (await session.answer("recall", query="When do deploys happen?"))["memories"]
+            return [{memory["body"] for memory in memories} for memories in (listed, recalled)]
+
+        everything = {corrected["body"], shared["body"]}
+        assert await told(one) == [everything] * 2
+        assert await told(other) == [{shared["body"]}] * 2
+        assert await told(outside) == [everything] * 2
+
+
+async def test_what_is_remembered_already_is_not_written_again(db: Db, db_url: str) -> None:
+    async with agent(db_url) as session:
+        first = await session.answer("remember", body="I use pnpm, not npm.")
+        assert await session.answer("remember", body=" I use pnpm, not npm.") == first
+        assert len((await session.answer("list"))["memories"]) == 1
 
 
 async def test_the_life_of_a_memory(db: Db, db_url: str, log: Path) -> None:

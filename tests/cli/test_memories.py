@@ -34,6 +34,45 @@ def test_remember_with_all_options(run: Run) -> None:
     assert documents(run("remember", "Häuser sind gebaut.", *options)) == [memory]
 
 
+def test_remembering_twice_writes_once(run: Run) -> None:
+    (memory,) = documents(run("remember", "I use pnpm.", "--json"))
+    assert documents(run("remember", "I use pnpm.", "--json")) == [memory]
+    assert documents(run("remember", "I use pnpm.", "--scope", "x", "--json")) != [memory]
+
+
+def test_scopes_and_metadata(run: Run) -> None:
+    options = ["--scope", "project:x", "--metadata", '{"ticket": 118}']
+    (memory,) = documents(run("remember", "In x.", *options, "--json"))
+    assert (memory["scope"], memory["metadata"]) == ("project:x", {"ticket": 118})
+    remember(run, "--scope", "project:y", "In y.")
+    remember(run, "Everywhere.")
+
+    def listed(*options: str) -> set[str]:
+        return {each["body"] for each in documents(run("list", "--json", *options))}
+
+    assert listed("--scope", "project:x") == {"In x.", "Everywhere."}
+    assert listed("--scope=project:x", "--scope", "project:y") == {"In x.", "In y.", "Everywhere."}
+    assert listed("--scope", "") == {"Everywhere."}
+    assert listed("--filter", '{"ticket": 118}') == {"In x."}
+    assert run("recall", "x", "--scope", "project:y", "--filter", '{"ticket": 118}').stdout == ""
+    assert "In x." in run("recall", "x", "--scope", "project:x", "--filter", '{"ticket": 118}').stdout
+    assert listed("--filter", '[{"ticket": 119}, {"ticket": 118}]') == {"In x."}
+    (corrected,) = documents(run("correct", memory["id"], "Still in x.", "--json"))
+    assert (corrected["scope"], corrected["metadata"]) == ("project:x", {"ticket": 118})
+    more = ["--scope", "", "--metadata", "{}", "--json"]
+    (cleared,) = documents(run("correct", corrected["id"], "Anywhere.", *more))
+    assert (cleared["scope"], cleared["metadata"]) == (None, None)
+
+
+def test_a_filter_that_cannot_be_read_is_refused(run: Run) -> None:
+    remember(run, "x")
+    for option in ("--filter", "--metadata"):
+        command = ("list",) if option == "--filter" else ("remember", "x")
+        (line,) = complaints(run(*command, option, "ticket=118", code=2))
+        assert line.startswith(f"{option} takes JSON")
+    assert "no operators" in run("list", "--filter", '{"ticket": {"$gte": 118}}', code=1).stderr
+
+
 def test_remember_from_standard_input(run: Run) -> None:
     (memory,) = documents(run("remember", "-", "--json", stdin="\ufeffI use pnpm,\nnot npm.\n"))
     assert memory["body"] == "I use pnpm,\nnot npm."
@@ -95,7 +134,7 @@ def test_list_is_tab_separated_and_newest_first(run: Run) -> None:
     ]
     assert run("list", "--bucket", "learned").stdout.split("\t")[0] == new
     assert complaints(run("list", "--bucket", "other", code=1)) == [
-        "bucket: The argument is not of the form that the function takes. See --help."
+        "`bucket` must be user, learned or system."
     ]
 
 
@@ -149,7 +188,7 @@ def test_recall_prints_the_note_and_no_more(run: Run) -> None:
     nothing = run("recall", "npm", "--characters", "0").stdout
     assert nothing.startswith("[From memory: 2 more left out; at most 8 memories and 0 characters")
     assert run("recall", "  ").stdout == ""
-    assert "maximum_attached: " in run("recall", "npm", "--max", "-1", code=1).stderr
+    assert "`maximum_attached` must be" in run("recall", "npm", "--max", "-1", code=1).stderr
 
 
 def test_reading_an_account_that_is_not_there(run: Run, db: Db) -> None:
@@ -241,9 +280,9 @@ def test_a_deep_tree_and_a_hostile_body(run: Run, db: Db, db_url: str) -> None:
         "do $$ declare v_last uuid; v_next uuid; v_side uuid;"
         " v_actor uuid := memstore.create_user(external_ref => 'default');"
         " begin for i in 1..40 loop"
-        " v_next := (memstore.insert_memory(v_actor, 'deep')).id;"
+        " v_next := (memstore.insert_memory(v_actor, 'deep', id => gen_random_uuid())).id;"
         " if i > 1 then perform memstore.supersede_with(v_actor, v_last, v_next);"
-        " v_side := (memstore.insert_memory(v_actor, 'side')).id;"
+        " v_side := (memstore.insert_memory(v_actor, 'side', id => gen_random_uuid())).id;"
         " perform memstore.supersede_with(v_actor, v_side, v_next); end if;"
         " v_last := v_next; end loop; end $$"
     )

@@ -215,7 +215,7 @@ def test_it_is_taken_after_two(run: Run) -> None:
 
 
 def test_other_options_are_named(run: Run) -> None:
-    assert complaints(run("list", "--nope", code=2)) == ["No such option: --nope"]
+    assert complaints(run("list", "--zzz", code=2)) == ["No such option: --zzz"]
 
 
 # Turns that PostgreSQL can't store.

@@ -190,7 +190,7 @@ def test_no_call_depends_on_it(
         caplog.at_level(logging.WARNING, "memstore"),
     ):
         memory = store.insert_memory(account, BODY)
-        store.insert_memories(account, [{"body": BODY}, {"body": BODY}])
+        store.insert_memories(account, [{"body": f"{BODY}!"}, {"body": f"{BODY}?"}])
         store.supersede_memory(account, memory.id, BODY)
         assert len(logged(caplog)) == 3
         recalled = store.recall(account, BODY)
@@ -306,8 +306,8 @@ def test_hung_threads_are_few_and_end_no_call(wide: Db, account: UUID) -> None:
         return [[0.6, 0.8]] * len(texts)
 
     slow = embedder(wait, 0.3)
-    for _ in range(6):
-        Store(wide, embedder=slow).insert_memory(account, "Words.")
+    for number in range(6):
+        Store(wide, embedder=slow).insert_memory(account, f"Words {number}.")
     assert len(used) == 4
     assert all(thread.daemon for thread in used)
     release.set()
@@ -324,7 +324,10 @@ def test_more_callers_than_threads(wide: Db, db_url: str, account: UUID) -> None
         return [[0.6, 0.8]] * len(texts)
 
     with Store(db_url, embedder=embedder(work)) as store:
-        threads = [threading.Thread(target=store.insert_memory, args=(account, "Words.")) for _ in range(12)]
+        threads = [
+            threading.Thread(target=store.insert_memory, args=(account, f"Words {number}."))
+            for number in range(12)
+        ]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -456,7 +459,7 @@ def test_no_asynchronous_call_depends_on_it(
         async with await psycopg.AsyncConnection.connect(db_url) as connection:
             store = AsyncStore(connection, embedder=embedder(wrong, 0.2))
             memory = await store.insert_memory(account, BODY)
-            await store.insert_memories(account, [{"body": BODY}])
+            await store.insert_memories(account, [{"body": f"{BODY}!"}])
             await store.supersede_memory(account, memory.id, BODY)
             assert len((await store.recall(account, BODY)).memories) == 2
             await connection.commit()
@@ -505,7 +508,7 @@ def written(db: Db, account: UUID, count: int, **values: Any) -> list[Memory]:
 
 def test_memories_to_embed_pages(db: Db, account: UUID) -> None:
     store = Store(db)
-    smallest = store.insert_memory(account, "Number 0.", id=UUID(int=0)).id
+    smallest = store.insert_memory(account, "The smallest.", id=UUID(int=0)).id
     ids = [smallest, *sorted(memory.id for memory in written(db, account, 4))]
     page = store.memories_to_embed(MODEL, page_size=2)
     assert [memory.id for memory in page] == ids[:2]

@@ -240,6 +240,7 @@ SAMPLES: dict[str, object] = {
     "integer": 1,
     "double precision": 0.5,
     "real[]": [1.0],
+    "text[]": ["text"],
     "jsonb": [],
     "date": date(2026, 8, 25),
     "timestamptz": datetime(2026, 8, 25, tzinfo=UTC),
@@ -253,7 +254,7 @@ TEXTS = [
     (name, argument)
     for name, call in CALLS.items()
     for argument, kind in call.arguments.items()
-    if kind in ("text", "jsonb") and argument != "query"
+    if kind in ("text", "text[]", "jsonb") and argument != "query"
 ]
 TURNS = [name for name, call in CALLS.items() if "query" in call.arguments]
 
@@ -274,8 +275,17 @@ def test_text_that_cannot_be_stored(name: str, argument: str, text: str) -> None
     values: list[object] = [text]
     if CALLS[name].arguments[argument] == "jsonb":
         values = [[{"body": text}], {"evidence_refs": [{"ref": text}]}, [{text: 1}], [[("a", text)]]]
+    if CALLS[name].arguments[argument] == "text[]":
+        values = [[text], ("text", text)]
     for value in values:
         assert refused_argument(name, argument, value).name == "text_not_storable"
+
+
+def test_a_text_is_not_several() -> None:
+    """Its characters would be the scopes."""
+    for value in ("project:x", b"project:x", {"project:x": 1}, 7):
+        with pytest.raises(TypeError, match="scopes must be several texts"):
+            CALLS["recall"](actor=uuid4(), query="a turn", scopes=value)
 
 
 @pytest.mark.parametrize("name", TURNS)

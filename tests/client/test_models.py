@@ -24,7 +24,7 @@ def made(model: Any, **values: Any) -> Any:
     return model(**{each.name: OF_TYPE.get(types[each.name]) for each in dataclasses.fields(model)} | values)
 
 
-MEMORY: Memory = made(Memory, body=BODY)
+MEMORY: Memory = made(Memory, body=BODY, metadata={"key": BODY})
 RANKED = RankedMemory(MEMORY, 0.5, 0.5, None, True)
 RECALL = Recall((MEMORY,), 0, 0, "lexical", f"[From memory: user, today] {BODY}", (MEMORY,))
 CLAIM = Claim(MEMORY, "admitted", 0)
@@ -55,6 +55,7 @@ def test_a_document_shows_its_keys_alone() -> None:
 
 def test_lengths_are_shown() -> None:
     assert "body=<13 characters>" in repr(MEMORY)
+    assert "metadata=<1 keys>" in repr(MEMORY)
     assert "note=<40 characters>" in repr(RECALL)
     assert "ground=<13 characters>" in repr(RECORD)
     assert "evidence_refs=<1 pieces>" in repr(RECORD)

@@ -18,7 +18,7 @@ _FILE = """\
 create or replace function memstore.expected_objects()
 returns table (kind text, name text, digest text)
 language sql
-immutable
+immutable parallel safe
 security invoker
 set search_path = pg_catalog, pg_temp
 as $$

@@ -40,14 +40,14 @@ def calls(account: UUID, steward: UUID) -> dict[str, str]:
         "set_embedding": f"{actor}, {c}, '{{2}}', 'm'",
         "find_ids": f"{actor}, '0000'",
         "get_memory": f"{actor}, {a}",
-        "list_memories": f"{actor}, 'user', true, 2, {c}",
+        "list_memories": f"""{actor}, 'user', true, 2, {c}, '{{project:x}}', '{{"k": 1}}'""",
         "memory_history": f"{actor}, {a}",
         "memories_as_of": f"{actor}, pg_catalog.now()",
         "memory_violations": """'{"body": "", "embedding": [1, "x"]}'""".replace(', "x"', ""),
         "list_rules": "",
         "rank_memories": f"{actor}, 'a wide street', '{{1}}', 'm'",
         "rank_claims": f"{actor}, 'a wide street', '{{1}}', 'm'",
-        "recall": f"{actor}, 'a wide street', '{{1}}', 'm'",
+        "recall": f"""{actor}, 'a wide street', '{{1}}', 'm', null, null, '{{}}', '[{{"k": 1}}]'""",
         "challenge_memory": f"{actor}, (memstore.insert_memory({judge}, 'c', {system}, id => {claim})).id,"
         f" 'no', {evidence}",
         "record_admission": f"{judge}, {claim}, 'admitted', 'yes'",
@@ -60,6 +60,7 @@ def calls(account: UUID, steward: UUID) -> dict[str, str]:
         "export_account": actor,
         "export_memories": f"{actor}, 1, {c}",
         "delete_memory": f"{actor}, {a}",
+        "delete_scope": f"{actor}, 'project:x'",
         "delete_user": actor,
     }
 

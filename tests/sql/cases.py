@@ -129,6 +129,18 @@ CASES = [
     Case(SYSTEM, {"stance": "use-pnpm", "body": "Promoted."}, ("stance",)),
     Case(USER, {"stance": "use-pnpm", "body": "At use-pnpm."}, ("stance",)),
     Case(USER, {"stance": "", "body": "x"}, ("stance",)),
+    *good(USER, "scope", None, "x", "x" * 200, ASTRAL * 200, "project:x"),
+    *bad(USER, "scope", "x" * 201, ASTRAL * 201),
+    *bad(USER, "scope", "", by_function=False),
+    *bad(SYSTEM, "scope", "x"),
+    *bad(SYSTEM, "scope", "", by_function=False),
+    *good(
+        USER, "metadata", None, {"k": None}, {"": ""}, {"a": {"$b": 1}}, {"a$": [1, 1.0]}, {"k": "x" * 3991}
+    ),
+    *good(SYSTEM, "metadata", {"k": 1}),
+    *bad(USER, "metadata", "null", "[]", '"x"', "7", [{"k": 1}], {"$k": 1}, {"k": 1, "$": 2}),
+    *bad(USER, "metadata", {"k": "x" * 3992}, {"k": ASTRAL * 3992}),
+    *bad(USER, "metadata", {}, by_function=False),
     Case(USER, {"inserted_at": "2026-01-02 03:04:05Z", "superseded_at": "2026-01-02 03:04:05Z"}),
     Case(
         USER,

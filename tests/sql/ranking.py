@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from math import log
 from typing import NamedTuple
@@ -127,3 +127,11 @@ def is_named(db: psycopg.Connection, memory: Memory, turn: str) -> bool:
     first = words[0] if 0 < len(words) <= 3 else ""
     of_turn, of_first = lexemes(db, "simple", turn), lexemes(db, "simple", first)
     return bool(of_first) and set(of_first) <= set(of_turn) and bool(lexemes(db, memory.language, first))
+
+
+def first_of_each_body(order: Iterable[UUID], memories: Mapping[UUID, Memory]) -> list[UUID]:
+    """Of memories with one body, in this order, the first."""
+    seen: dict[str, UUID] = {}
+    for row in order:
+        seen.setdefault(memories[row].body, row)
+    return list(seen.values())

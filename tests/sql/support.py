@@ -13,7 +13,11 @@ from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-type_of = {"embedding": "real[]", "evidence_refs": "jsonb", "memories": "jsonb", "memory": "jsonb"}
+type_of = {
+    "embedding": "real[]",
+    "scopes": "text[]",
+    **dict.fromkeys(("evidence_refs", "filter", "memories", "memory", "metadata"), "jsonb"),
+}
 
 # Stands in bodies that are refused. No refusal of a function repeats it.
 SECRET = "vermilion-okapi"

@@ -85,6 +85,10 @@ def work(store: Recorder, role: str) -> None:
 
     if hasattr(store.store, "find_ids"):
         assert store.find_ids(actor, str(new.id)[:8]) == [new.id]
+    if hasattr(store.store, "delete_scope"):
+        scoped = store.insert_memory(actor, "Scoped.", scope="project:x", metadata={"k": 1})
+        assert store.list_memories(actor, scopes=["project:x"], filter={"k": 1}) == [scoped]
+        assert store.delete_scope(actor, "project:x") == 1
     if hasattr(store.store, "export_account"):
         assert store.export_account(actor) and list(store.export_memories(actor))
         assert store.store_statistics()

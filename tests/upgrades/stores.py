@@ -115,7 +115,7 @@ def content(conninfo: str) -> dict[str, list[Any]]:
             ]
             for table in tables - YOYO_TABLES - {"deployment"}
         }
-        defaults: dict[str, object] = dict(
+        defaults: dict[str, Any] = dict(
             connection.execute(
                 "select a.attname, pg_get_expr(d.adbin, d.adrelid)::jsonb"
                 " from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum"

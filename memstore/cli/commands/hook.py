@@ -35,7 +35,7 @@ def hook(session: "Session", event: Annotated[str, Argument(metavar="EVENT", hel
 
 def _answer(session: "Session", event: str) -> None:
     if event not in _EVENTS:
-        raise UsageError(f"there is no event {event}; there is {', '.join(_EVENTS)}")
+        raise UsageError(f"there is no such event; there is {', '.join(_EVENTS)}")
     given = _read_input()
     actor = session.reader()
     if actor is None:

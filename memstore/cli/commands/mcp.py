@@ -18,18 +18,28 @@ COMMANDS: dict[str, Command] = {}
 command = commands_of(COMMANDS)
 
 
-@command("memstore mcp --account me", "claude mcp add memory -- memstore mcp --account me")
+@command(
+    "memstore mcp --account me",
+    "claude mcp add memory -- memstore mcp --account me --scope project:x",
+)
 def mcp(
     session: "Session",
     claims: Annotated[
         bool, Option("--claims", help="Also the tools that propose and challenge shared claims.")
     ] = False,
+    scope: Annotated[
+        str | None,
+        Option(
+            metavar="NAME",
+            help="The project, session or agent that memories are for; those of others aren't read.",
+        ),
+    ] = None,
 ) -> None:
     """Serve the memories of one account to an agent, by the Model Context Protocol on stdin and stdout.
 
     The client starts it; put its command and arguments into the client's configuration, with the full path
     of memstore where the client doesn't find it. The tools are remember, correct, forget, list, recall and
-    history; with --claims also propose, challenge and records. None of them names an account: two accounts
+    history; with --claims also propose, challenge and records. None of them names an account or a scope: two
     are two entries of the configuration. With a login that memstore bind bound to an account, --account is
     left out, and the agent can reach no other account.
 
@@ -68,4 +78,4 @@ def mcp(
             raise
         complain("memstore mcp needs more packages: pip install 'pg-memstore[mcp]'")
         raise Exit(REFUSED) from None
-    serve(make_store, session.account, claims)
+    serve(make_store, session.account, claims, scope)

@@ -8,15 +8,20 @@ from memstore.cli.application import (
     Bucket,
     Entity,
     EvidenceRefs,
+    Filter,
     Id,
     Language,
     Limit,
+    Metadata,
     NewId,
+    Scope,
+    Scopes,
     Source,
     Text,
     commands_of,
     day,
     evidence_refs_of,
+    json_of,
     read_text,
     read_turn,
     show_first,
@@ -36,7 +41,7 @@ command = commands_of(COMMANDS)
 
 @command(
     "memstore remember 'I use pnpm, not npm.'",
-    "git log -1 --format=%s | memstore remember - --bucket learned --source 'git log'",
+    "git log -1 --format=%s | memstore remember - --bucket learned --source 'git log' --scope project:x",
 )
 def remember(
     session: "Session",
@@ -44,12 +49,22 @@ def remember(
     bucket: Bucket = "user",
     source: Source = None,
     language: Language = None,
+    scope: Scope = None,
+    metadata: Metadata = None,
     id: NewId = None,
 ) -> None:
-    """Remember one thing."""
+    """Remember one thing, unless it is remembered already."""
     body = read_text(text)
+    keys = json_of("--metadata", metadata)
     memory = session.store.insert_memory(
-        session.writer(), body, bucket=bucket or "", source_ref=source, language=language, id=id
+        session.writer(),
+        body,
+        bucket=bucket or "",
+        source_ref=source,
+        language=language,
+        scope=scope,
+        metadata=keys,
+        id=id,
     )
     session.out.memory(memory, "remembered")
 
@@ -65,13 +80,17 @@ def correct(
     evidence: EvidenceRefs = None,
     entity: Entity = None,
     as_of: AsOf = None,
+    scope: Scope = None,
+    metadata: Metadata = None,
     new_id: NewId = None,
 ) -> None:
     """Correct a memory: a new one supersedes it.
 
-    A claim's correction needs evidence of its own. A steward's answers all open challenges.
+    What is left out stays as it was; an empty --scope and --metadata {} clear it. A claim's correction needs
+    evidence of its own. A steward's answers all open challenges.
     """
     body = read_text(text)
+    keys = json_of("--metadata", metadata)
     actor, target = session.find(id)
     session.clean_later(deleted=False)
     memory = session.store.supersede_memory(
@@ -84,6 +103,8 @@ def correct(
         entity=entity,
         as_of=day(as_of),
         evidence_refs=evidence_refs_of(evidence),
+        scope=scope,
+        metadata=keys,
         id=new_id,
     )
     session.out.memory(memory, "corrected")
@@ -97,21 +118,33 @@ def forget(session: "Session", id: Id) -> None:
     session.out.memory(session.store.delete_memory(actor, found), "forgot")
 
 
-@command("memstore list", "memstore list --all --json | jq -r .body", name="list")
+@command(
+    "memstore list",
+    "memstore list --scope project:x",
+    "memstore list --all --json | jq -r .body",
+    name="list",
+)
 def list_(
     session: "Session",
     bucket: Bucket = None,
     superseded: Annotated[bool, Option("--all", help="Also those that were superseded.")] = False,
+    scopes: Scopes = None,
+    filter: Filter = None,
     limit: Limit = None,
     after: Annotated[str | None, Option(metavar="ID", help="Only those listed after this memory.")] = None,
 ) -> None:
     """List the memories, newest first."""
+    wanted = json_of("--filter", filter)
     if after is None:
         actor, start = session.reader(), None
     else:
         actor, start = session.find(after)
     memories = (
-        session.memories(actor, bucket=bucket, superseded=superseded, after=start) if actor else iter(())
+        session.memories(
+            actor, bucket=bucket, superseded=superseded, after=start, scopes=scopes, filter=wanted
+        )
+        if actor
+        else iter(())
     )
     last = show_first(memories, limit, session.out.memories)
     if last is None:
@@ -143,14 +176,23 @@ def recall(
     turn: Text,
     maximum: Annotated[int | None, Option("--max", metavar="NUMBER", help="The most memories.")] = None,
     characters: Annotated[int | None, Option(metavar="NUMBER", help="The most characters of bodies.")] = None,
+    scopes: Scopes = None,
+    filter: Filter = None,
 ) -> None:
     """Recall what to tell a model before a turn."""
     query = read_turn(turn)
+    wanted = json_of("--filter", filter)
     actor = session.reader()
     answer = Recall(backend="none")
     if actor is not None:
         answer = session.store.recall(
-            actor, query, maximum_attached=maximum, maximum_attached_characters=characters, strict=True
+            actor,
+            query,
+            maximum_attached=maximum,
+            maximum_attached_characters=characters,
+            scopes=scopes,
+            filter=wanted,
+            strict=True,
         )
     if session.out.as_json:
         session.out.facts(asdict(answer))

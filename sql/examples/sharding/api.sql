@@ -113,12 +113,13 @@ select
     maximum_attached := coalesce(maximum_attached, %s);
     maximum_attached_characters := coalesce(maximum_attached_characters, %s);
     select r.* into memories, dropped, unembedded, backend, note
-    from accounts.recall($1, $2, $3, $4, $5, $6) r;
+    from accounts.recall($1, $2, $3, $4, $5, $6, $7, $8) r;
     begin
       select r.memories, r.note into v_claims
       from claims.recall(
         $1, $2, $3, $4, $5,
-        $6 - (select coalesce(sum(char_length(m ->> 'body')), 0)::integer from jsonb_array_elements(memories) m)
+        $6 - (select coalesce(sum(char_length(m ->> 'body')), 0)::integer from jsonb_array_elements(memories) m),
+        $7, $8
       ) r;
     exception when others then
       raise warning 'recall goes without claims: %%', sqlstate;
@@ -138,7 +139,7 @@ select
         ) then c.on_claims
 
         -- The account's own buckets.
-        when p.proname in ('memories_as_of', 'rank_memories', 'supersede_with') then c.on_account
+        when p.proname in ('delete_scope', 'memories_as_of', 'rank_memories', 'supersede_with') then c.on_account
       end
     from (
       select

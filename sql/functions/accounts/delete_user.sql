@@ -145,6 +145,7 @@ begin
     language = 'english',
     steward = false,
     maximum_live_memories = 0,
+    has_twins = false,
     erased_at = clock_timestamp()
   where u.id = delete_user.actor;
   update memstore.memory_admissions r

@@ -76,6 +76,7 @@ begin
   v_given.body := format('Promoted to %s.', v_stance);
   v_given.stance := v_stance;
   v_given.source_ref := null;
+  v_given.metadata := null;
   v_given.entity := coalesce(promote_memory.entity, v_target.entity);
   v_given.tier := 'ledger';
   v_given.as_of := coalesce(promote_memory.as_of, current_date);

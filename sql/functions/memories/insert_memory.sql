@@ -12,7 +12,9 @@ create or replace function memstore.insert_memory(
   admission text default null,
   evidence_refs jsonb default null,
   language text default null,
-  id uuid default null
+  id uuid default null,
+  scope text default null,
+  metadata jsonb default null
 )
 returns memstore.memory
 language plpgsql
@@ -31,7 +33,9 @@ Result:
   Deploys happen on Tuesdays.
 
 Texts of up to 100,000 bytes are trimmed of white space; an optional text that is empty counts as absent. A caller-given
-id makes a retry safe: a call repeated with the same id, account and content returns the row already there.
+id makes a retry safe: a call repeated with the same id, account and content returns the row already there. A call
+without an id returns the account's live memory of the same content where there is one, and gives it the embedding where
+it has none.
 
 Arguments
   actor            uuid    the account whose memory it is
@@ -49,6 +53,10 @@ Arguments
                            and digest (200 characters)
   language         text    the text search configuration of the body; the account's where left out
   id               uuid    the memory's id; generated where left out
+  scope            text    the project, session or agent that it is for, such as project:x, 1 to 200 characters;
+                           everything where left out; not on system
+  metadata         jsonb   the application's own keys: an object of 4,000 characters at most as text, no key of which
+                           begins with $; an empty one counts as absent
 Returns
   the memory
 Errors
@@ -76,6 +84,8 @@ begin
   v_given.as_of := insert_memory.as_of;
   v_given.admission := insert_memory.admission;
   v_given.evidence_refs := insert_memory.evidence_refs;
+  v_given.scope := insert_memory.scope;
+  v_given.metadata := insert_memory.metadata;
   return memstore.write_memory(memstore.new_memory(v_user, v_given), new_id => insert_memory.id is null);
 end
 $$;

@@ -3,7 +3,9 @@ create or replace function memstore.list_memories(
   bucket text default null,
   include_superseded boolean default false,
   page_size integer default 200,
-  after uuid default null
+  after uuid default null,
+  scopes text[] default null,
+  filter jsonb default null
 )
 returns setof memstore.memory
 language plpgsql
@@ -31,15 +33,22 @@ Arguments
   include_superseded  boolean  whether to list superseded memories too; false by default
   page_size           integer  how many memories, 1 to 200; 200 by default
   after               uuid     the id of the last memory of the previous page
+  scopes              text[]   only memories of these scopes, 100 at most, and those without a scope; of an empty
+                               array only the latter
+  filter              jsonb    only memories whose metadata contain this object, or one of an array of 100 at most;
+                               no key beginning with $, since there are no operators
 Returns
   memories, by inserted_at and id, both descending
 Errors
   actor_unknown
-  argument_invalid  bucket is not user, learned or system, or page_size is not 1 to 200
+  argument_invalid  bucket is not user, learned or system, or page_size is not 1 to 200, or scopes or filter has
+                    another form
   memory_not_found  after is no memory of the account
 */
 declare
   v_after memstore.memory;
+  v_scopes text[] := memstore.read_scopes(list_memories.scopes);
+  v_filters jsonb[] := memstore.read_filter(list_memories.filter);
 begin
   perform memstore.require_actor(list_memories.actor);
   if list_memories.bucket not in ('user', 'learned', 'system') then
@@ -53,13 +62,18 @@ begin
   end if;
 
   return query
-  select (memstore.to_memory(m)).*
-  from memstore.memories m
-  where m.user_id = list_memories.actor
-  and (m.superseded_at is null or coalesce(list_memories.include_superseded, false))
-  and (list_memories.bucket is null or m.bucket = list_memories.bucket)
-  and (list_memories.after is null or (m.inserted_at, m.id) < (v_after.inserted_at, v_after.id))
-  order by m.inserted_at desc, m.id desc
-  limit coalesce(list_memories.page_size, 200);
+  select (r.memory).*
+  from (
+    -- A row of its own: to_memory(m).* is planned for each of its fields, with all of its fields.
+    select memstore.to_memory(m) as memory
+    from memstore.memories m
+    where m.user_id = list_memories.actor
+    and (m.superseded_at is null or coalesce(list_memories.include_superseded, false))
+    and (list_memories.bucket is null or m.bucket = list_memories.bucket)
+    and memstore.is_within(m.scope, m.metadata, v_scopes, v_filters)
+    and (list_memories.after is null or (m.inserted_at, m.id) < (v_after.inserted_at, v_after.id))
+    order by m.inserted_at desc, m.id desc
+    limit coalesce(list_memories.page_size, 200)
+  ) r;
 end
 $$;

@@ -1,4 +1,9 @@
-create or replace function memstore.memories_as_of(actor uuid, moment timestamptz)
+create or replace function memstore.memories_as_of(
+  actor uuid,
+  moment timestamptz,
+  scopes text[] default null,
+  filter jsonb default null
+)
 returns setof memstore.memory
 language plpgsql
 stable
@@ -23,12 +28,17 @@ Memories that were deleted since then are missing.
 Arguments
   actor   uuid         the account
   moment  timestamptz  the moment
+  scopes  text[]       as in list_memories
+  filter  jsonb        as in list_memories
 Returns
   the memories, newest first
 Errors
   actor_unknown
-  argument_invalid  moment is NULL
+  argument_invalid  moment is NULL, or scopes or filter has another form
 */
+declare
+  v_scopes text[] := memstore.read_scopes(memories_as_of.scopes);
+  v_filters jsonb[] := memstore.read_filter(memories_as_of.filter);
 begin
   perform memstore.require_actor(memories_as_of.actor);
   if memories_as_of.moment is null then
@@ -41,6 +51,7 @@ begin
   where m.user_id = memories_as_of.actor
   and m.inserted_at <= memories_as_of.moment
   and (m.superseded_at is null or m.superseded_at > memories_as_of.moment)
+  and memstore.is_within(m.scope, m.metadata, v_scopes, v_filters)
   order by m.inserted_at desc, m.id desc;
 end
 $$;

@@ -12,7 +12,9 @@ create or replace function memstore.supersede_memory(
   admission text default null,
   evidence_refs jsonb default null,
   language text default null,
-  id uuid default null
+  id uuid default null,
+  scope text default null,
+  metadata jsonb default null
 )
 returns memstore.memory
 language plpgsql
@@ -34,12 +36,13 @@ Example:
 Result:
   I use pnpm 9, not npm.
 
-The old row stays, and points at the replacement. Of source_ref, language, entity and tier, what is left out (NULL)
-comes from the target, and an empty text clears it (the language then is the account's). A claim keeps its slug; its
-as_of is today and its admission candidate unless given. Nothing moves into or out of the system bucket. A steward may
-correct another account's claim: the replacement is the steward's, and every open challenge of the claim is refuted.
-Such a replacement inherits no source_ref; the claim's slug, entity, tier and language are the steward's from then on,
-and stay when the claim's author is erased. A call repeated with the same id and content returns the row already there.
+The old row stays, and points at the replacement. Of source_ref, language, entity, tier, scope and metadata, what is
+left out (NULL) comes from the target, and an empty text or object clears it (the language then is the account's). A
+claim keeps its slug; its as_of is today and its admission candidate unless given. Nothing moves into or out of the
+system bucket. A steward may correct another account's claim: the replacement is the steward's, and every open challenge
+of the claim is refuted. Such a replacement inherits no source_ref; the claim's slug, entity, tier and language are the
+steward's from then on, and stay when the claim's author is erased. A call repeated with the same id and content returns
+the row already there.
 
 Arguments
   actor            uuid    the account that corrects
@@ -56,6 +59,8 @@ Arguments
   evidence_refs    jsonb   system only
   language         text    the text search configuration of the body
   id               uuid    the replacement's id
+  scope            text    as in insert_memory
+  metadata         jsonb   as in insert_memory
 Returns
   the replacement
 Errors
@@ -104,6 +109,8 @@ begin
   v_given.as_of := supersede_memory.as_of;
   v_given.admission := supersede_memory.admission;
   v_given.evidence_refs := supersede_memory.evidence_refs;
+  v_given.scope := coalesce(supersede_memory.scope, v_target.scope);
+  v_given.metadata := coalesce(supersede_memory.metadata, v_target.metadata);
   if v_target.bucket = 'system' then
     v_given.as_of := coalesce(v_given.as_of, current_date);
     v_given.admission := coalesce(v_given.admission, 'candidate');

@@ -32,6 +32,7 @@ Invariants
   single_rows        settings and claim_counter have one row each
   live_memories      an account's count of live memories is that of its rows
   candidates         an account's counts of what recall can attach are those of its rows
+  twins              an account with two live memories of one body says so (users.has_twins)
   erased_accounts    an erased account has no memories, and no texts in its records
   owners             each memory's account exists
   chain_targets      the replacement of a memory exists
@@ -182,6 +183,16 @@ begin
       group by l.user_id
     ) c on c.user_id = u.id
     where u.candidates is distinct from coalesce(c.candidates, '{}')
+
+    union all
+    select distinct 'twins', u.id::text
+    from memstore.users u
+    join memstore.memories m on m.user_id = u.id
+    where u.has_twins is false
+    and m.superseded_at is null
+    and m.bucket in ('user', 'learned')
+    group by u.id, m.body
+    having count(*) > 1
 
     union all
     select 'erased_accounts', u.id::text
@@ -374,7 +385,8 @@ begin
   from unnest(array[
     'users_rules', 'settings_rules', 'embedding_models_rules', 'memories_rules', 'memory_admissions_rules',
     'claim_counter_rules', 'deployment_rules', 'account_roles_rules', 'api_roles_rules', 'single_rows', 'live_memories',
-    'candidates', 'erased_accounts', 'owners', 'chain_targets', 'chain_times', 'chain_order', 'chain_loops', 'chain_borders', 'search_vectors', 'tombstones',
+    'candidates', 'twins', 'erased_accounts', 'owners', 'chain_targets', 'chain_times', 'chain_order', 'chain_loops',
+    'chain_borders', 'search_vectors', 'tombstones',
     'model_names', 'model_dimensions', 'record_targets', 'record_authors', 'record_slugs', 'refutations',
     'claim_statuses', 'open_challenges', 'challenge_limit', 'claim_counter', 'admitted_claims', 'claim_languages',
     'claim_words', 'claim_signs', 'bound_roles', 'guards'

@@ -2,7 +2,9 @@ create or replace function memstore.rank_memories(
   actor uuid,
   query text,
   embedding real[] default null,
-  embedding_model text default null
+  embedding_model text default null,
+  scopes text[] default null,
+  filter jsonb default null
 )
 returns table (
   memory memstore.memory,
@@ -36,7 +38,7 @@ different words in them. A word that a memory does not have itself counts by pre
 it in the same source_ref has it, by next_share where the one after it has, by the squares of these where the second
 before or after has, and of several by the largest. The semantic score is the cosine similarity of the embeddings,
 where both are of one model; a negative one counts 0. A user memory is always eligible, a learned one with either above
-its floor.
+its floor; of several with one body the best alone.
 
 The fused score f is 0.6 of the lexical and 0.4 of the semantic one where the turn has an embedding, else the lexical
 one. Of a memory that the turn names, b = f * (1 + speaker_share), of another b = f; and
@@ -52,13 +54,18 @@ Arguments
   query            text    the turn
   embedding        real[]  the turn's embedding; one that no memory could have is as none
   embedding_model  text    its model
+  scopes           text[]  as in list_memories: what is not within them counts as not there
+  filter           jsonb   likewise
 Returns
   memory, score, lexical_score, semantic_score (0 to 1, 6 decimals; semantic_score is NULL where the embeddings don't compare) and
   eligible, best first, then newest, then by id; none for a blank turn
 Errors
   actor_unknown
+  argument_invalid  scopes or filter has another form
 */
 declare
+  v_scopes text[] := memstore.read_scopes(rank_memories.scopes);
+  v_filters jsonb[] := memstore.read_filter(rank_memories.filter);
   v_counts record;
 begin
   perform memstore.require_actor(rank_memories.actor);
@@ -66,9 +73,17 @@ begin
     return;
   end if;
 
-  v_counts := memstore.count_candidates(rank_memories.actor);
+  v_counts := memstore.count_candidates(rank_memories.actor, v_scopes, v_filters);
   return query
-  select s.memory, s.score, s.lexical_score, s.semantic_score, s.eligible
+  select
+    s.memory,
+    s.score,
+    s.lexical_score,
+    s.semantic_score,
+    s.eligible and (
+      s.body is null
+      or row_number() over (partition by s.eligible, s.body order by s.score desc, s.inserted_at desc, s.id) = 1
+    )
   from memstore.score_memories(
     actor,
     query,
@@ -79,10 +94,13 @@ begin
     rank_memories.embedding_model,
     v_counts.languages,
     v_counts.counts,
+    v_scopes,
+    v_filters,
+    v_counts.has_twins,
     true
   ) s
   order by s.score desc, s.inserted_at desc, s.id;
 end
 $$;
 
-comment on function memstore.rank_memories(uuid, text, real[], text) is 'How well each memory of the account fits a turn.';
+comment on function memstore.rank_memories(uuid, text, real[], text, text[], jsonb) is 'How well each memory of the account fits a turn.';

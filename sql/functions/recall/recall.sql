@@ -5,6 +5,8 @@ create or replace function memstore.recall(
   embedding_model text default null,
   maximum_attached integer default null,
   maximum_attached_characters integer default null,
+  scopes text[] default null,
+  filter jsonb default null,
   out memories jsonb,
   out dropped integer,
   out unembedded integer,
@@ -43,13 +45,15 @@ Arguments
   embedding_model              text     its model
   maximum_attached             integer  memories at most, 0 or more; the setting where left out
   maximum_attached_characters  integer  characters of bodies at most, 0 or more; the setting where left out
+  scopes                       text[]   as in list_memories: what is not within them counts as not there; not for claims
+  filter                       jsonb    likewise
 Returns
   one row: memories (an array of what was attached, best first; claims have a status), dropped (eligible but not
   attached), unembedded (where the turn has an embedding: candidates without one of its model, compared by words
   alone), backend (none, lexical, hybrid), and the note to put before the turn, NULL where there is nothing to say
 Errors
   actor_unknown
-  argument_invalid  a bound below 0
+  argument_invalid  a bound is below 0, or scopes or filter has another form
 */
 declare
   v_bounds memstore.settings;
@@ -73,7 +77,15 @@ begin
     perform memstore.refuse_argument('maximum_attached_characters', '0 or more');
   end if;
 
-  v_best := memstore.best_memories(actor, query, embedding, embedding_model, v_bounds.maximum_attached);
+  v_best := memstore.best_memories(
+    actor,
+    query,
+    embedding,
+    embedding_model,
+    v_bounds.maximum_attached,
+    memstore.read_scopes(scopes),
+    memstore.read_filter(filter)
+  );
   backend := v_best.backend;
   unembedded := v_best.unembedded;
 
@@ -131,4 +143,4 @@ begin
 end
 $$;
 
-comment on function memstore.recall(uuid, text, real[], text, integer, integer) is 'What one turn is told: the memories to attach, how many were left out, and the note.';
+comment on function memstore.recall(uuid, text, real[], text, integer, integer, text[], jsonb) is 'What one turn is told: the memories to attach, how many were left out, and the note.';

@@ -1,5 +1,5 @@
 -- Returns the row that a call asks for, as it would be stored: the account's, with an id and times, texts trimmed, an
--- empty optional text absent, and the account's language where none is given. No rule is checked yet.
+-- empty optional text or object absent, and the account's language where none is given. No rule is checked yet.
 create or replace function memstore.new_memory(actor memstore.users, given memstore.memories)
 returns memstore.memories
 language plpgsql
@@ -17,6 +17,7 @@ begin
   end if;
   v_memory.language := coalesce(v_memory.language, actor.language);
   v_memory.evidence_refs := memstore.trim_evidence(given.evidence_refs);
+  v_memory.metadata := nullif(given.metadata, '{}');
   v_memory.inserted_at := coalesce(given.inserted_at, clock_timestamp());
   v_memory.updated_at := coalesce(given.updated_at, v_memory.inserted_at);
   return v_memory;

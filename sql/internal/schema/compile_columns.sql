@@ -5,9 +5,11 @@
 --   trimmed(given): the row with its texts trimmed, and empty ones NULL; not the stance, which an import has to give
 --     as it was;
 --   insert_row(candidate, target, new_id), insert_rows(candidates, waited): the INSERTs; new_id says that the database
---     chose the id, waited by how much the rows' times move;
+--     chose the id, and that nothing is to be written where the account may have a row of the same body; waited by how
+--     much the rows' times move;
 --   same_content(stored, candidate, as_of_given): whether a repeated call would write what is stored; as_of_given is
 --     false where the call left the date to its default, which changes at midnight;
+--   content_of(m): what same_content compares, with the date, as a record;
 --   correction_of(target): the values that a correction inherits, the others NULL;
 --   memories_fixed: the trigger that refuses an UPDATE of any column but the mutable ones.
 create or replace function memstore.compile_columns()
@@ -25,6 +27,7 @@ declare
   v_moved_values text;
   v_stored text;
   v_candidate text;
+  v_content text;
   v_cleared text;
   v_new text;
   v_old text;
@@ -48,10 +51,11 @@ begin
     string_agg(format('stored.%I', c.name), ', ' order by c.position) filter (where c.compared and c.name <> 'as_of'),
     string_agg(format('candidate.%I', c.name), ', ' order by c.position)
       filter (where c.compared and c.name <> 'as_of'),
+    string_agg(format('m.%I', c.name), ', ' order by c.position) filter (where c.compared),
     string_agg(format(E'  v_correction.%I := null;\n', c.name), '' order by c.position) filter (where not c.inherited),
     string_agg(format('new.%I', c.name), ', ' order by c.position) filter (where c.fixed),
     string_agg(format('old.%I', c.name), ', ' order by c.position) filter (where c.fixed)
-  into v_trimmed, v_columns, v_values, v_moved_values, v_stored, v_candidate, v_cleared, v_new, v_old
+  into v_trimmed, v_columns, v_values, v_moved_values, v_stored, v_candidate, v_content, v_cleared, v_new, v_old
   from memstore.memory_columns c;
 
   execute format(
@@ -108,7 +112,13 @@ begin
   -- statement triggers, which is an eighth of an insert's cost.
   if insert_row.new_id then
     insert into memstore.memories as m (%1$s)
-    values (%2$s)
+    select %2$s
+    where not exists (
+      select
+      from memstore.memories o
+      where o.user_id = c.user_id
+      and hashtextextended(o.body, 0) = hashtextextended(c.body, 0)
+    )
     returning (memstore.to_memory(m)).*
     into v_written;
   elsif insert_row.target is null then
@@ -196,6 +206,20 @@ $b$,
   );
   comment on function memstore.same_content(memstore.memories, memstore.memories, boolean) is
     'Whether a stored row is what a repeated call would write; compiled from the columns.';
+
+  execute format(
+    $f$
+create or replace function memstore.content_of(m memstore.memories)
+returns record
+language sql
+immutable parallel safe
+security invoker
+as %L
+$f$,
+    format(E'\n  select row(%s)\n', v_content)
+  );
+  comment on function memstore.content_of(memstore.memories) is
+    'What a repeated call has to repeat; compiled from the columns.';
 
   execute format(
     $f$

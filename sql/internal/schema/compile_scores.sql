@@ -1,14 +1,16 @@
 -- Writes the functions that score memories and claims. Their texts differ only in where the rows come from and in how
 -- embeddings are compared, so they stand here once:
---   score_memories(actor, query, embedding, embedding_model, languages, counts, everything): reads each of the
---     account's memories;
---   score_indexed_memories(actor, query, languages, counts): reads those that have a word of the query from the
---     operator's indexes (options/large_accounts.sql);
+--   score_memories(actor, query, embedding, embedding_model, languages, counts, scopes, filters, bodies, everything):
+--     reads each of the account's memories;
+--   score_indexed_memories(actor, query, languages, counts, scopes, filters, bodies): reads those that have a word of
+--     the query from the operator's indexes (options/large_accounts.sql);
 --   similarities(ids, embedding, embedding_model): the similarity of each of these that has an embedding of the model.
 -- The first two return what rank_memories says, of the memories with a score above 0; or of everything, and then the
 -- memories too, so that nothing looks them up again:
 --   embedding, embedding_model: usable ones (embedding_is_usable), or NULL
 --   languages, counts: of count_candidates()
+--   scopes, filters: of read_scopes() and read_filter(); a memory that is not within them is as one that is not there
+--   bodies: whether to return them, for twins to be found
 -- Embeddings are compared through pgvector where it is installed, in whichever schema, else in plain SQL. An extension
 -- that is dropped afterwards is noticed; one that is added is used once the code is loaded again.
 create or replace function memstore.compile_scores()
@@ -58,6 +60,7 @@ declare
             and rtrim(split_part(m.body, ':', 1)) not like '%% %% %% %%'
           then split_part(split_part(m.body, ':', 1), ' ', 1)
         end as speaker,
+        case when v_bodies then m.body end as body,
         m.memory
       from (
         select
@@ -142,6 +145,7 @@ declare
         coalesce(m.masks[m.place + 2], 0) as next_2,
         m.similarity,
         m.speaker,
+        m.body,
         m.memory
       from (
         select
@@ -155,13 +159,15 @@ declare
           array_agg(m.mask) over (source rows between unbounded preceding and unbounded following) as masks,
           m.similarity,
           m.speaker,
+          m.body,
           m.memory
         from %3$s m
         where m.source_key & (select s.keys from sources s) <> 0
         window source as (partition by m.source_ref collate "C", m.turn order by m.inserted_at, m.id)
       ) m
       union all
-      select m.id, m.bucket, m.turn, null, m.inserted_at, m.mask, 0, 0, 0, 0, m.similarity, m.speaker, m.memory
+      select
+        m.id, m.bucket, m.turn, null, m.inserted_at, m.mask, 0, 0, 0, 0, m.similarity, m.speaker, m.body, m.memory
       from masks m
       where (m.source_key & (select s.keys from sources s) <> 0) is not true
     ),
@@ -173,6 +179,7 @@ declare
         n.inserted_at,
         n.similarity,
         n.speaker is not null and (n.turn, n.speaker) in (select s.turn, s.speaker from speakers s) as named,
+        n.body,
         n.memory,
         case
           when n.mask | n.previous | n.previous_2 | n.next | n.next_2 = 0 then 0
@@ -206,6 +213,7 @@ declare
           * case when s.named then 1 + v_speaker_share else 1 end as score,
         round(1e6 * s.lexical) / 1e6 as lexical_score,
         round(1e6 * case when s.similarity < 0 then 0 else s.similarity end) / 1e6 as semantic_score,
+        s.body,
         s.memory
       from scores s
       offset 0
@@ -220,6 +228,7 @@ declare
       f.bucket = 'user'
         or f.lexical_score > v_settings.lexical_floor
         or coalesce(f.semantic_score > v_settings.semantic_floor, false),
+      f.body,
       f.memory
     from (
       select
@@ -232,6 +241,7 @@ declare
         ) / 1e6 as score,
         f.lexical_score,
         f.semantic_score,
+        f.body,
         f.memory
       from fused f
       window source as (partition by f.source_ref)
@@ -258,6 +268,7 @@ $$;
           where m.user_id = actor
           and m.superseded_at is null
           and m.bucket in ('user', 'learned')
+          and memstore.is_within(m.scope, m.metadata, v_scopes, v_filters)
           order by m.inserted_at desc, m.id desc
           offset 0
 $$;
@@ -269,6 +280,7 @@ $$;
             from memstore.memories m
             where case when m.superseded_at is null and m.bucket in ('user', 'learned') then array[m.user_id] end @> array[actor]
             and m.search_vector @@ t.any_word
+            and memstore.is_within(m.scope, m.metadata, v_scopes, v_filters)
             offset 0
           ) m
           where m.language = languages[t.turn]
@@ -284,22 +296,33 @@ $$;
           bit_or(m.mask) as mask,
           null::double precision as similarity,
           max(m.speaker) as speaker,
+          max(m.body) as body,
           null::memstore.memory as memory
         from (
-          select m.id, m.bucket, m.turn, m.source_ref, m.source_key, m.inserted_at, m.mask, m.speaker
+          select m.id, m.bucket, m.turn, m.source_ref, m.source_key, m.inserted_at, m.mask, m.speaker, m.body
           from masks m
           union all
-          select m.id, m.bucket, array_position(languages, m.language), s.source_ref, s.source_key, m.inserted_at, 0, null
+          select
+            m.id,
+            m.bucket,
+            array_position(languages, m.language),
+            s.source_ref,
+            s.source_key,
+            m.inserted_at,
+            0,
+            null,
+            case when v_bodies then m.body end
           from (
             select distinct m.source_ref, m.source_key
             from masks m
             where m.source_ref is not null
           ) s
           cross join lateral (
-            select m.id, m.bucket, m.language, m.inserted_at
+            select m.id, m.bucket, m.language, m.inserted_at, m.body
             from memstore.memories m
             where case when m.superseded_at is null and m.bucket in ('user', 'learned') then array[m.user_id] end = array[actor]
             and m.source_ref = s.source_ref
+            and memstore.is_within(m.scope, m.metadata, v_scopes, v_filters)
             offset 0
           ) m
         ) m
@@ -332,6 +355,7 @@ $$;
   lexical_score double precision,
   semantic_score double precision,
   eligible boolean,
+  body text,
   memory memstore.memory
 )$$;
   c_function constant text := $$
@@ -344,6 +368,9 @@ as %L
 $$;
   -- Variables of their own: a field of a row takes longer to read, and these are read for each word of each row.
   c_settings constant text := $$
+  v_scopes text[] := scopes;
+  v_filters jsonb[] := filters;
+  v_bodies boolean := bodies;
   v_previous_share double precision;
   v_next_share double precision;
   v_speaker_share double precision;
@@ -391,16 +418,19 @@ begin
   -- What they return may have changed with the version, which REPLACE refuses.
   drop function if exists
     memstore.score_memories(uuid, text, real[], text, text[], bigint[], boolean),
-    memstore.score_indexed_memories(uuid, text, text[], bigint[]);
+    memstore.score_memories(uuid, text, real[], text, text[], bigint[], text[], jsonb[], boolean, boolean),
+    memstore.score_indexed_memories(uuid, text, text[], bigint[]),
+    memstore.score_indexed_memories(uuid, text, text[], bigint[], text[], jsonb[], boolean);
   execute format(
     c_function,
     'score_memories('
-      'actor uuid, query text, embedding real[], embedding_model text, languages text[], counts bigint[], everything boolean'
+      'actor uuid, query text, embedding real[], embedding_model text, languages text[], counts bigint[], '
+      'scopes text[], filters jsonb[], bodies boolean, everything boolean'
       ')',
     c_scores,
     -- So that the rows are read in the order of memories_live_idx, and not in any other way: a bitmap scan would go to
-    -- rows that were superseded since the last vacuum again each time, and memories_user_id_idx has all that ever were.
-    -- A sort that can't be avoided then looks costly enough to be compiled, before PostgreSQL 18.
+    -- rows that were superseded since the last vacuum again each time, and memories_account_body_idx has all that ever
+    -- were. A sort that can't be avoided then looks costly enough to be compiled, before PostgreSQL 18.
     E'\nset enable_sort = off\nset jit = off',
     format(
       $$
@@ -430,7 +460,9 @@ $$,
   );
   execute format(
     c_function,
-    'score_indexed_memories(actor uuid, query text, languages text[], counts bigint[])',
+    'score_indexed_memories('
+      'actor uuid, query text, languages text[], counts bigint[], scopes text[], filters jsonb[], bodies boolean'
+      ')',
     c_scores,
     null,
     format(
@@ -472,9 +504,10 @@ $$,
       format(c_similarities, v_plain)
     )
   );
-  comment on function memstore.score_memories(uuid, text, real[], text, text[], bigint[], boolean) is
+  comment on function
+    memstore.score_memories(uuid, text, real[], text, text[], bigint[], text[], jsonb[], boolean, boolean) is
     'The scores of the account''s memories; compiled for the pgvector that is installed, if one is.';
-  comment on function memstore.score_indexed_memories(uuid, text, text[], bigint[]) is
+  comment on function memstore.score_indexed_memories(uuid, text, text[], bigint[], text[], jsonb[], boolean) is
     'The scores of the account''s memories that have a word of the query, from the operator''s indexes; compiled.';
   comment on function memstore.similarities(uuid[], real[], text) is
     'How near the embeddings of memories are to a query''s; compiled for the pgvector that is installed, if one is.';

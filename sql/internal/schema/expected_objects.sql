@@ -4,7 +4,7 @@
 create or replace function memstore.expected_objects()
 returns table (kind text, name text, digest text)
 language sql
-immutable
+immutable parallel safe
 security invoker
 set search_path = pg_catalog, pg_temp
 as $$
@@ -83,7 +83,9 @@ fed7ddd34a742e3c27efc61bb66360df column memories.evidence_refs
 8a2881696707f4f3cd3d0bc55dbdd06c column memories.id
 c3160a341342c54e0c099684d833ff07 column memories.inserted_at
 1aaccc1295bf0e930ef73164aae09c11 column memories.language
+fed7ddd34a742e3c27efc61bb66360df column memories.metadata
 c65bee9386362ae6f28dfbdc08978481 column memories.promoted
+b3dbf878720f77e35f533a4e60c0c5df column memories.scope
 3abb48cb9f6dfa15d3d7485069e234f4 column memories.search_vector
 9d57806105b06b52bbbf9431422b36db column memories.slug
 9d57806105b06b52bbbf9431422b36db column memories.source_ref
@@ -103,7 +105,9 @@ c3160a341342c54e0c099684d833ff07 column memories.updated_at
 248b7267458392d8f8b5275ec3fd8279 column memory.id
 27b912376b6e8c2119c0eb4fa2a2664b column memory.inserted_at
 1aaccc1295bf0e930ef73164aae09c11 column memory.language
+41942ef45f9d99634953b660e587fdb4 column memory.metadata
 70825062351bfb5fa7af9ae9f8a1e1d6 column memory.promoted
+26b59304c561969ce5acd2509d5083fe column memory.scope
 1aaccc1295bf0e930ef73164aae09c11 column memory.slug
 1aaccc1295bf0e930ef73164aae09c11 column memory.source_ref
 1aaccc1295bf0e930ef73164aae09c11 column memory.stance
@@ -147,6 +151,7 @@ f9fd1b30a446d471de39c6af040e6745 column settings.system_recall_enabled
 54b121672b1a5df83d87b1ba3c433d21 column users.candidates
 27b912376b6e8c2119c0eb4fa2a2664b column users.erased_at
 b3dbf878720f77e35f533a4e60c0c5df column users.external_ref
+70825062351bfb5fa7af9ae9f8a1e1d6 column users.has_twins
 8a2881696707f4f3cd3d0bc55dbdd06c column users.id
 c3160a341342c54e0c099684d833ff07 column users.inserted_at
 52b3818b96f7aa4dbd0621f8c9014d8b column users.language
@@ -224,7 +229,9 @@ ccbc6fe492c96fb1a16f4b731f2c16c5 constraint memories.memories_embedding_shape
 f55e09f10122a9ad7c5634812f3a2bcd constraint memories.memories_evidence_refs_shape
 1e001b8ee2d058ead3793c34521306cc constraint memories.memories_inserted_at_shape
 47c8d12a0fb4ef6adef6e59a754b60bb constraint memories.memories_language_shape
+5f9e9c26ba85bba07b8260d23549ed06 constraint memories.memories_metadata_shape
 59dc444a4238d129d5ed409e2fb077e5 constraint memories.memories_pkey
+8749e38d5a611ab1d6ffc0c07a0c079c constraint memories.memories_scope_shape
 75eb8c01145c4bbfc53d261383d06575 constraint memories.memories_slug_shape
 e98fa78e46599a67224a42d1fadcc59c constraint memories.memories_source_ref_shape
 4cc1b9a8ca6afcf8c68dccc57d01fae4 constraint memories.memories_stance_shape
@@ -280,7 +287,7 @@ b91619d7fa0b2e0d8ddbfaec4b466f46 function age_text(timestamp with time zone)
 2c124b629e7191eaab0887cdbccbd633 function any_lexeme(text[])
 136f9900774e2c9c57b6be1d69bf8508 function api_roles_broken(api_roles)
 982eadfb0e4cee13cfe338c74b4c56dc function api_roles_obey(api_roles)
-7e11e21510906764c0e9c29810c2a31d function best_memories(uuid,text,real[],text,integer)
+43f2cc2669ba5f5bfcfa83cc2c11aa3d function best_memories(uuid,text,real[],text,integer,text[],jsonb[])
 6b59be9fcfe71fa06810b108a095a06e function bind_role(text,uuid)
 04ec942c2e308871174ac4b078ef3937 function body_is_valid(text,text)
 5a282b9c2e0d0a5bc5f2b73c5d4e0897 function catalog_digest()
@@ -292,29 +299,31 @@ b91619d7fa0b2e0d8ddbfaec4b466f46 function age_text(timestamp with time zone)
 3fdc02b211955bf3ddd9156f3d7b1ba8 function claim_counter_obey(claim_counter)
 21c224062ba193cb165ec03bffe99c6a function close_openings(text,boolean)
 1b33b444fc3cc7d541832d673ef39e0e function code_is_loaded(text,jsonb)
-49cc392dbf425d9533e5b2c162b2c300 function compile_columns()
+fa3e6748564ca3af5aed5a59b36a608b function compile_columns()
 7615a208a33904800a71770a0a3aec5f function compile_comments()
 f91560cce9ecd97fdaa869efc6351fff function compile_embedding_is_usable()
 77e331da63b4c17270f1c59e1bd9fc2f function compile_own_api()
 05c6e7c634e5c6fa6edd486f88f12666 function compile_rules(text)
-26d60bd3ddeb05c6fab26fd1065b75fa function compile_scores()
+638890a09683d09e28a9762016e3676b function compile_scores()
 bc533324f82e365635ec92f8fa3c8fee function complete_memory()
-2e428a5ac57e86a05d8b01b1e4a872e1 function complete_user()
+a1f0ef587de0922f36eaa544017e1aa8 function complete_user()
 d4e8dd648579522fd6e0a267319daf19 function configure(integer,integer,integer,double precision,double precision,double precision,double precision,boolean,integer,double precision,double precision,boolean)
+8021e3dccc22662148aceb8ad17776ed function content_of(memories)
 210db263b6077e2c59e46e9298987ef5 function correction_of(memories)
-1ed4ab2c78afd6650f6de7ea995ec32e function count_candidates(uuid)
-462139dcede3d8e918eb977b0aad43b7 function count_live_memories()
-9692f7107d16bb37896abae3df11f787 function count_restored_memories()
+ad73dcfaf5b6fb2c97bdffb172c37719 function count_candidates(uuid,text[],jsonb[])
+eb48a6479a9150d8e7b4a8ec023601d0 function count_live_memories()
+d050c49b641ee0f8c7dbf0a1d7d7089b function count_restored_memories()
 73419cad0e64eaf54eef571c5395185c function create_user(uuid,text,text)
 570267adc5f98ad6ee2cbce412685524 function delete_memory(uuid,uuid)
+c2d26f916884c53f7962ed2af6fc7dae function delete_scope(uuid,text)
 9680d05838083cb32f28dba6aae06a55 function delete_unused_model(text)
-74951fbeb4ea8e97f303913b9624824f function delete_user(uuid)
+4116c7dae4cd28c503be1b67fe86b6b7 function delete_user(uuid)
 16ba8f5dc6fc9885ea6f004e5a4c07aa function deployment_broken(deployment)
 1c88f8fa2fbd30aee9edf521f51bcc09 function deployment_obey(deployment)
 e133883c7c72290ba1168c4b4efa0869 function derive_challenges()
 3e39dc762a6613b68c5796d821c2904f function derive_statuses()
 f8239d6c4a3456cc84bc7a1f6cb9e92a function derive_verdicts()
-613855d284bbe256b1fe5f8057828b9a function drop_code()
+00af8f5933cd508a14922befc5cc73aa function drop_code()
 64c48fcb90f51af5b9488c4293b2efb7 function embedding_is_usable(real[],text)
 bffc092df75fb9b97af72bcf5a3d506f function embedding_is_valid(real[])
 57c04ec72a56a7fecb62a3f8e6a7875c function embedding_models_broken(embedding_models)
@@ -325,6 +334,7 @@ db07b0446b57a8cc89bd91fe4adc9707 function erase_evidence(jsonb)
 4fea46e548b8f220c6b7e5b43d37a28b function export_account(uuid)
 312bb23741e56ba3bbbd40d76df4f20f function export_memories(uuid,integer,uuid)
 b74ceb633a53467aef5c61365d0ed098 function find_ids(uuid,text,text,integer)
+c58204a372c1505490b2bde19514a0ba function find_twins(memories[],boolean[])
 0a48e305f8bf19e412e22e0b85583f9e function find_user(text)
 e0c51e3c4e9d7bf51d4a058552672b26 function forget_embedding_model(text,boolean)
 8364cd0de364330318c48a4f5c5ceb67 function fuse(double precision,double precision,boolean)
@@ -337,20 +347,21 @@ a444c8053b62bb075932a373c8b91259 function help(text)
 a99be8eb46aa9463c64373dcfe36c6b6 function hold_chain()
 972867fddbb9655f4e4f58b989f2df9d function hold_embedding_dimensions()
 9a0296e33effeaf0b8851b3fd50bf706 function import_memories(uuid,jsonb,boolean)
-6755e3116dd321b84dc65eea414ed308 function insert_memories(uuid,jsonb)
-07e1209e1056072059afd262954bdbb3 function insert_memory(uuid,text,text,text,real[],text,text,text,text,date,text,jsonb,text,uuid)
-16b06c777e9eacd1971b7a7306311e56 function insert_row(memories,uuid,boolean)
-d8ea239138b81b6d14592bd149f20f75 function insert_rows(memories[],interval)
+4fa6f97ffa21948ea219d1f5c383d11c function insert_memories(uuid,jsonb)
+b0bae005d93a42cfcb2a037e2ab3c464 function insert_memory(uuid,text,text,text,real[],text,text,text,text,date,text,jsonb,text,uuid,text,jsonb)
+2ce11ca1385fb6fcd6b2858d8ded3fbc function insert_row(memories,uuid,boolean)
+e90a01139b9a6ff28fe60e8329495bee function insert_rows(memories[],interval)
 0eb479096625a0cb43513cc0f2bfdd53 function is_date(text)
 876252922afb37803fe324e62604223b function is_language(text)
 a79935d690b0bea09ecf8a80ec7ef318 function is_restore()
 6d2991e3e32c697524bbe05ef4eaf8e3 function is_short(text)
+d01b2dcb4d030467d6b7e351905951d3 function is_within(text,jsonb,text[],jsonb[])
 33b094ed697a6463e0c6603fe2f1986c function keep_counts()
 60a5050d95a6ffdfeaf1269fd4b9548c function languages()
 e6264b3a51568cecfc4372aa5950772d function lexeme_set(text,text)
 4d51205538853a3f03db03ab190fe4ee function lexemes(text,text)
 79d54cfe7b75bc830f5fe0f22e861901 function list_claims(uuid,text,integer,uuid)
-4c18bffa827f5cb229ada502c49f7102 function list_memories(uuid,text,boolean,integer,uuid)
+2d780a64ec1930ea3d68410df0b5cdca function list_memories(uuid,text,boolean,integer,uuid,text[],jsonb)
 052f6145b771aee88c1dac9f40fdf8a3 function list_records(uuid,uuid)
 83957331eb1eea7c8e6834f92c0e1a65 function list_roles()
 8be167f97bb1cf60c8cf2683be984bbc function list_rules()
@@ -360,57 +371,61 @@ e583baca8f9e5fc86cc42bfe2a3ed86c function lock_claim(uuid)
 f438c143dc00601b624166bb0dac1f55 function lock_memories(uuid,uuid[])
 bb67fe5ae2eb84865a49e07c52ed8ff9 function lock_steward(uuid)
 755c10a9f75cacc8b751e7fa68c351ed function maximum_open_challenges()
-d9f07b439b5e127318cd6d049c9ed7bf function memories_as_of(uuid,timestamp with time zone)
-285df19a23b1cca71e69412d70e9e20c function memories_broken(memories)
-78ce0d45f4dcc9627461dc0506fae929 function memories_obey(memories)
+a8228f021a271bd0a78225c9896a709a function memories_as_of(uuid,timestamp with time zone,text[],jsonb)
+ac0c0a2274f4d2273850fa77773bb361 function memories_broken(memories)
+3cbf5489fb898b2d093c3f7ca750c50a function memories_obey(memories)
 17dc8aa408503c2d9381f377632f6b7f function memories_to_embed(text,integer,uuid)
 105a13543e6e4ed4a7afeb28a09cd652 function memory_admissions_broken(memory_admissions)
 556ea87c6d67e45d2c4e831fd4778a4a function memory_admissions_obey(memory_admissions)
 0a9140b2e3355baa1cfd8536c1d04499 function memory_history(uuid,uuid)
 d4bf037c40bda218891590a211f8ec7f function memory_status(uuid,uuid)
 bcc17acc77fe6fb41964c240afcb01ea function memory_violations(jsonb)
+ed1959c8f8d78e1210c77d5299bb1e61 function metadata_is_valid(jsonb)
 59799f43419c36c07bcf10a7edb1bdff function my_challenge_memory(uuid,text,jsonb,uuid)
 0c603c172409826f600fc843742f59d2 function my_delete_memory(uuid,uuid)
+9d5d078167293b7b9a018c77abc5232d function my_delete_scope(text,uuid)
 945e1659958b2f223675a817a016298e function my_export_account(uuid)
 5fe8519dbfbfaa2ddafacbeb38168d86 function my_export_memories(integer,uuid,uuid)
 2d8ed1a10ea0e5df0e13f97807749f53 function my_find_ids(text,text,integer,uuid)
 d8f60ae477417d6b27118676bf15fac9 function my_get_memory(uuid,uuid)
 4b47844f4f5185fd5e84b9823b21d6bc function my_insert_memories(jsonb,uuid)
-032a8fa169ae44b7bc447d86d9adc236 function my_insert_memory(text,text,text,real[],text,text,text,text,date,text,jsonb,text,uuid,uuid)
+4ecfca457289593c3acd2a0d99f2f77d function my_insert_memory(text,text,text,real[],text,text,text,text,date,text,jsonb,text,uuid,text,jsonb,uuid)
 b543d87c42de77b6a00b77f8e4d361c4 function my_list_claims(text,integer,uuid,uuid)
-eaf552e66f6750c9b3ac7d5de0c665bf function my_list_memories(text,boolean,integer,uuid,uuid)
+722128d479ad8d81077982a2b6abe1d1 function my_list_memories(text,boolean,integer,uuid,text[],jsonb,uuid)
 6f19f4740f2b71a40b7cfccdf62473ab function my_list_records(uuid,uuid)
-9ba898421b34614f31f6f359e3993739 function my_memories_as_of(timestamp with time zone,uuid)
+83059f2b142a35f512e003df7fb3cc28 function my_memories_as_of(timestamp with time zone,text[],jsonb,uuid)
 93aa18539bed488deb9986505c868ce7 function my_memory_history(uuid,uuid)
 7638f4a63f9874a1698190ba9da9e26c function my_memory_status(uuid,uuid)
 81403e8fba612e73fdeabda8413cd724 function my_promote_memory(uuid,text,jsonb,date,text,uuid)
 993561a21eaaa174a93a56ce87c9cf7e function my_rank_claims(text,real[],text,uuid)
-e544e15826ae78e0ae5346c615fd68ff function my_rank_memories(text,real[],text,uuid)
-1c699db8683345d9471e4bb27f5ac132 function my_recall(text,real[],text,integer,integer,uuid)
+e5d5e5e573f6c847854a74ac85ae628e function my_rank_memories(text,real[],text,text[],jsonb,uuid)
+eeeeab7514d9950b3404b2f01ab3ce86 function my_recall(text,real[],text,integer,integer,text[],jsonb,uuid)
 ede7b8e98f50017bdc28e9b95f3a0d67 function my_record_admission(uuid,text,text,uuid)
 296ab87f441e8ae6a38aeeeadfe307d1 function my_refute_challenge(uuid,text,uuid)
 fe562f0aa76a4a8067c96eb85618bf1d function my_set_embedding(uuid,real[],text,uuid)
-6591f98d43b22b53959a0fa9a982e60b function my_supersede_memory(uuid,text,text,text,real[],text,text,text,date,text,jsonb,text,uuid,uuid)
+8b854630ab7d4379d8e966042257a708 function my_supersede_memory(uuid,text,text,text,real[],text,text,text,date,text,jsonb,text,uuid,text,jsonb,uuid)
 15a3d1c81995e11917f3e0e1c5af1b4e function my_supersede_with(uuid,uuid,uuid)
-71efd2b8b75749e24afcc940e43958e1 function new_memory(users,memories)
+4cabef37b529ad3a625c617f536fc2f7 function new_memory(users,memories)
 57f76abd91f72645b086f16547372ae7 function note_grants()
 3527692ba8d42f45a062c77edcd4e851 function note_line(text,text)
-870abc6ebb7a8caad7999b7042f2b6d7 function objects()
+efa567db16b791102d976448989b7470 function objects()
 5c42781ff2b372b8c96498a5a97b8f20 function own_account(uuid)
 025d6befcde9eca938a96ee7df1a9285 function probe_words()
 01b5a70481a88c89922252fdabe4b53a function project_deleted_claims()
 489b17965e158d72d7dfae1069db08cb function project_records()
 cc0216659912a72edca73feb0ba4764e function project_updated_claims()
-74d93a2e71142c6577f85507782a5960 function promote_memory(uuid,uuid,text,jsonb,date,text)
+d33c75ee950fcae0c67626ca4e1ad1c2 function promote_memory(uuid,uuid,text,jsonb,date,text)
 7f9979b518a5043e53ca109204b130bf function query_lexemes(text,text)
 d3d9ad8611911c1a59298af13dd09ea9 function rank_claims(uuid,text,real[],text)
-53a9ae434fe28fcd07b5173055200c1a function rank_memories(uuid,text,real[],text)
+d315f1ac4a04c7c59007b520a517f586 function rank_memories(uuid,text,real[],text,text[],jsonb)
 c466144a361c33be302735c9c799d64c function reach_beyond(name[])
 0e7d357024b83c80b5cfa9ee8086d05c function read_account(uuid,text)
+dac2fac7a8a2d664cc953fdd138c8e46 function read_filter(jsonb)
 17fc98b46b113d191c14ea6798127864 function read_json(text)
 9eca2bc00a881316a8537548625ed87d function read_memories(users,jsonb,boolean)
+0a3c9c632d516780b1aa3d9fa9fd39d3 function read_scopes(text[])
 f808d5976f6e74e56a6744b8b31de0f6 function rebuild_words(integer,uuid)
-7dc276e177429687defc1027afc224fc function recall(uuid,text,real[],text,integer,integer)
+b5d562060f8748a98c735c0c0a50b832 function recall(uuid,text,real[],text,integer,integer,text[],jsonb)
 0d0e0644b91fb49a76321f8cc716409f function record_admission(uuid,uuid,text,text)
 14e67f174cb449f994d60a88faf9e6a0 function record_deployment(text,jsonb)
 ba905527f0ede32b181eda65e8aaff81 function record_words()
@@ -435,11 +450,11 @@ a72652a02a47249a0921f44e1e8aaf60 function require_steward(uuid)
 634a29d356f4205f0ca013f13594c5a6 function restore_grants()
 8906b8fc99352adba708ed076bc26ff5 function revoke_api(text)
 9c8c75dff70a7aa62b3b23f8a71748f0 function revoke_public()
-2d9549a9948597c8a9550c7fb9b63238 function same_content(memories,memories,boolean)
-e6fc8137a5ef32f4b6834ea12ff18fa5 function schema_version()
-d02e2077513173e02eee333bfa19019b function score_indexed_memories(uuid,text,text[],bigint[])
-1364e5dde28bfd233ab6caa8ab673933 function score_memories(uuid,text,real[],text,text[],bigint[],boolean)
-979b444477eed710c4d58b40080e8eaa function score_memories(uuid,text,real[],text,text[],bigint[],boolean)
+8d6e49c7da924292402097765c82fa31 function same_content(memories,memories,boolean)
+68ab8de4eb6477420ee9b561b42412b1 function schema_version()
+728e088eec98d6c231af6721b3796895 function score_indexed_memories(uuid,text,text[],bigint[],text[],jsonb[],boolean)
+31df647d2c44527eec16baf4eeb5672b function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
+711b1a395951e47a20a7d093875500ec function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
 180266509ffed068bb88ee5a9e4ce263 function set_embedding(uuid,uuid,real[],text)
 82e98f832189779d8b628736e413b920 function set_maximum_live_memories(uuid,integer)
 c2696051f90971df5b0186044d7457fe function set_steward(uuid,boolean)
@@ -454,24 +469,24 @@ a09a982fad14d6845daa186b58c3ac7d function slug_is_valid(text)
 b2714258f4b3e1b3c3da2406b0eab263 function speaker_is_named(text,text,text[])
 e4b83c37f99294bfaf30414a0eaf220c function stance_is_valid(text)
 51a08657fe02e0340fc399c6aaeaf72b function store_statistics()
-46212671c231bb889e3238f69bc7dbe4 function supersede_memory(uuid,uuid,text,text,text,real[],text,text,text,date,text,jsonb,text,uuid)
+462c0ce5a925030c53d13d34a54fccd5 function supersede_memory(uuid,uuid,text,text,text,real[],text,text,text,date,text,jsonb,text,uuid,text,jsonb)
 d83143cd877dfdfe7a8701c745e0d800 function supersede_with(uuid,uuid,uuid)
-7b218c26d8c26a0d70efef452deb7072 function to_memory(memories)
+9cf05415ff7dca1314efb8146d4a4068 function to_memory(memories)
 8a55a728753931405cdf5ae200dde70e function to_record(memory_admissions)
 5fa2613ed390139c74cbe7d4cf58bfe7 function trim_evidence(jsonb)
 4497c1f06309ad798ca45323c075a24c function trim_text(text)
-cf1608c97b30e92862d348469c42cfdd function trimmed(memories)
+236016a5093cf1f61113efde2db08427 function trimmed(memories)
 f2689d906cc0f17d1eda70674b52aadc function unbind_role(text,uuid)
 96bbfa05113ccd5e4142c52aa609b2b6 function users_broken(users)
 eb0ea2bc98ae1e493be6ed486ff0396d function users_obey(users)
-34b5b17d92d88d2533cb616dbf4e7540 function verify_store()
+56a3abb1aa482c9d99d2e7627e62a51a function verify_store()
 72313c151a4327fb05732b1038b49ffa function words_are_current()
 6f1e270c6094afcfa05797cefbe0b01b function words_are_indexed(uuid)
 99beffdda4a73b9f7d9429b8d1749d44 function words_are_rare(uuid,text,text[],bigint[])
 a89af38e4a3b542726bc499d810956eb function write_account(users)
 57710a64d5cade64bfd1125995deb85d function write_correction(users,memories,memories)
-040c726d845fcc2b3c10b130c069444e function write_memories(memories[],interval)
-73b2b7d0811d74265ea9847c2f610a89 function write_memory(memories,uuid,boolean,boolean)
+eb450ae07ac83af8cc001956e2785fc0 function write_memories(memories[],boolean[],interval)
+8ddd32a4463c49a0cfa94ac5b32ee42d function write_memory(memories,uuid,boolean,boolean)
 864a570772371a0e709ba1627a330e53 function write_record(uuid,uuid,text,text,text,uuid,jsonb)
 45efed57dd1d5210b3e30d60ca401fb1 index _yoyo_log_pkey
 2e5db3648154b9c97b1183d784fa1290 index _yoyo_migration_pkey
@@ -486,6 +501,7 @@ b643ab6151990371a2e87d91f797399f index claim_statuses_pkey
 5d6c0cd58cc059e364dc783d66435211 index claim_words_pkey
 1e38752ed4125de94d080223d6a67596 index deployment_pkey
 361b6accb4a222d4e683d87cb08c7124 index embedding_models_pkey
+164a6853289f978d9fed038cb75cbe9f index memories_account_body_idx
 31dfa651e88e75ed4c542dc4f2bce6f7 index memories_claim_key
 2f30d3aaf81b9cafd63652b1c603d20a index memories_claim_queue_idx
 132f24b49c6c701c40012aae920aacdd index memories_embedding_model_idx
@@ -505,7 +521,6 @@ ea15341761226ca7139dde0cdde457b9 index users_pkey
 df216e9b1bb84b259e3226a815b909f4 plain_index account_roles_user_id_idx
 8e80ee9a17fd5e14e6c73c22ea11afd7 plain_index admitted_claims_newest_idx
 2cf756a652bf8a8d663ee5cbb8d9576c plain_index admitted_claims_words_idx
-6d7e4aad2f94bf651ff831e6467794bd plain_index memories_user_id_idx
 d4d4694754fb46d51f2a720d2812c529 plain_index memory_admissions_memory_id_idx
 5a9aa5a689b08ca7eb06388286c4465b plain_index memory_admissions_user_id_idx
 9baa945b4affc1f91d3168beeff438dc plain_index open_challenges_memory_id_idx
@@ -562,7 +577,7 @@ c3ce6048c8def3c719bf997ae674b10a trigger memories.memories_count_restored
 00ddf1574a307bbaaa0cd832529587ab trigger memories.memories_count_update
 856516d916a0de6be826e154e30bf17f trigger memories.memories_embedding_release_delete
 4d39d91a55bf73543b7e6e9e457f768c trigger memories.memories_embedding_release_update
-c4d4496253fcb9d37e9b8b63286cdd91 trigger memories.memories_fixed
+45b831e95bda85ed1428dc6529fbf1d5 trigger memories.memories_fixed
 854ba74fac9b74be682d18f33ff319e4 trigger memories.memories_status_delete
 079de18a1341d5f67932769806f1fe6b trigger memories.memories_status_update
 8b77cd72585f917ed07f8215477e6f17 trigger memory_admissions.records_fixed
@@ -578,10 +593,10 @@ aba550074c7166fb34fcfddbce4ceb64 trigger users.users_counts
 e3b0c44298fc1c149afbf4c8996fb924 type memstore.admission_record
 e3b0c44298fc1c149afbf4c8996fb924 type memstore.claim
 e3b0c44298fc1c149afbf4c8996fb924 type memstore.memory
-345a6a03a363eb545f02d0d13812ee89 view api
+12751d07f5b3de5410c67cd83369dc0d view api
 36f7cf04a0ca35c8dc205e46abe161ca view api_functions
 cf5ed1f6f2016a58304b4885856c87ee view bundles
-73ad66b46491d3fbfabc206183215785 view memory_columns
+3e47a06a20d17fb75d9bc1cb6c920979 view memory_columns
 04a2df50d72e21630a726ec9219a276e view pages
 76b3afdf08873deda016bfb21ee2c3d5 view refusals
 80a3737499b6e186657273685ba37f0e view rules

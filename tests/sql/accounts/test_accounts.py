@@ -264,7 +264,7 @@ def test_others_rows_stay_superseded_and_point_past_the_erased_ones(
     db: psycopg.Connection, account: UUID
 ) -> None:
     steward, last_steward = steward_of(db, "steward"), steward_of(db, "last")
-    claims = [insert(db, account, "x", **SYSTEM)["id"] for _ in range(2)]
+    claims = [insert(db, account, body, **SYSTEM)["id"] for body in ("x", "x2")]
     second = [supersede(db, steward, claim, "y", evidence_refs=[EVIDENCE])["id"] for claim in claims]
     third = [supersede(db, steward, claim, "z", evidence_refs=[EVIDENCE])["id"] for claim in second]
     last = supersede(db, last_steward, third[0], "w", evidence_refs=[EVIDENCE])["id"]

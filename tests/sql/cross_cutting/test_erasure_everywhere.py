@@ -36,7 +36,15 @@ def fill(db: psycopg.Connection, account: UUID, text: str, number: int) -> None:
         kind = each % 5
         if kind == 0 or not own:
             own.append(
-                insert(db, account, f"{text} {each}", source_ref=f"{text} {each % 7}", **embedding)["id"]
+                insert(
+                    db,
+                    account,
+                    f"{text} {each}",
+                    source_ref=f"{text} {each % 7}",
+                    scope=f"{text} {each % 4}",
+                    metadata={text: [text, each]},
+                    **embedding,
+                )["id"]
             )
         elif kind == 1:
             own.append(insert(db, account, f"{text} {each}", bucket="learned", **embedding)["id"])
@@ -84,7 +92,7 @@ def test_nothing_of_an_account_stays(db: psycopg.Connection) -> None:
     fill(db, stayers[0], "meadow", 60)
     for number, stayer in enumerate(stayers):
         insert(db, stayer, f"I like meadows {number}.", embedding=[1, 2], embedding_model="meadow")
-    theirs = [insert(db, stayers[1], "It builds.", **SYSTEM)["id"] for _ in range(6)]
+    theirs = [insert(db, stayers[1], f"It builds {number}.", **SYSTEM)["id"] for number in range(6)]
     (own,) = rows(
         db,
         "select id from memstore.memories where user_id = %s and bucket = 'system' and not promoted limit 1",
@@ -138,7 +146,7 @@ def test_nothing_of_an_account_stays(db: psycopg.Connection) -> None:
 def test_a_models_name_is_not_in_the_statistics(db: psycopg.Connection) -> None:
     leaver = account_of(db, "leaver")
     for number in (1, 2):
-        insert(db, leaver, "x", embedding=[1], embedding_model=f"{MARKER}-{number}")
+        insert(db, leaver, str(number), embedding=[1], embedding_model=f"{MARKER}-{number}")
     db.execute("analyze")
     call(db, "delete_user", actor=leaver)
     db.execute("vacuum")

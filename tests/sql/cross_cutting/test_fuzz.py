@@ -240,6 +240,10 @@ def argument(rng: random.Random, type_name: str, name: str, ids: list[str], acto
             return rng.choice(DATES)
         case "real[]":
             return rng.choice(ARRAYS)
+        case "text[]":
+            return rng.choice(
+                ["{}", "{a}", "{NULL, a}", '{{"", "b c"}, {"d", NULL}}', "{a", "x", "[2:3]={a,b}"]
+            )
         case "jsonb":
             return document(rng, ids)
         case "text":

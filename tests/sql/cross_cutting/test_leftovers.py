@@ -150,7 +150,7 @@ def names_of_models(db: psycopg.Connection) -> set[str]:
 
 
 def embedded(db: psycopg.Connection, account: UUID, model: str = MARKER) -> UUID:
-    memory: UUID = insert(db, account, "x", embedding=[1.0], embedding_model=model)["id"]
+    memory: UUID = insert(db, account, f"of {model}", embedding=[1.0], embedding_model=model)["id"]
     return memory
 
 
@@ -418,9 +418,9 @@ class TestCounts:
         assert live_count(db, account) == 0
         raw_copy(connection, [{**COPIED, "user_id": account}])
         assert live_count(db, account) == 1
-        insert(db, account, "x")
+        insert(db, account, "y")
         with refused("quota_reached", "actor"):
-            insert(db, account, "x")
+            insert(db, account, "z")
 
     def test_a_ceiling_that_was_lowered(self, db: psycopg.Connection, connect: Connect) -> None:
         """A restore brings back what is above it, a row a statement, and then no more."""

@@ -161,6 +161,11 @@ class Machine(RuleBasedStateMachine):
             as_of,
         )
 
+    def twin(self, account: UUID, bucket: str, body: str) -> Row | None:
+        """The oldest live memory of the account that is the same."""
+        same = [r for r in self.live(account) if self.same(r, account, bucket, body) and not r.promoted]
+        return min(same, key=lambda row: (row.inserted_at, row.id), default=None)
+
     def forget(self, gone: set[UUID]) -> None:
         """What goes with memories: pointers to them move on, and their records go."""
         for row in self.memories.values():
@@ -176,7 +181,7 @@ class Machine(RuleBasedStateMachine):
     @rule(name=names, body=bodies, bucket=buckets, id=ids)
     def insert(self, name: str, body: str, bucket: str, id: UUID | None) -> None:
         account = self.account(name)
-        stored = self.memories.get(id) if id else None
+        stored = self.memories.get(id) if id else self.twin(account, bucket, body)
         refusal = None
         if stored:
             refusal = None if self.same(stored, account, bucket, body) else "id_taken"
@@ -185,7 +190,7 @@ class Machine(RuleBasedStateMachine):
         more = SYSTEM if bucket == "system" else {"bucket": bucket}
         told = self.do(refusal, "insert_memory", actor=account, body=body, id=id, **more)
         if told and stored:
-            assert told[0]["inserted_at"] == stored.inserted_at
+            assert (told[0]["id"], told[0]["inserted_at"]) == (stored.id, stored.inserted_at)
         elif told:
             assert (told[0]["user_id"], told[0]["body"], told[0]["id"]) == (
                 account,
@@ -198,14 +203,16 @@ class Machine(RuleBasedStateMachine):
     def batch(self, name: str, items: list[tuple[str, str, UUID | None]]) -> None:
         account = self.account(name)
         first: dict[UUID, tuple[str, str]] = {}
+        places: dict[tuple[str, str], int] = {}
         taken, new = False, 0
-        for body, bucket, id in items:
+        for place, (body, bucket, id) in enumerate(items):
             if id in self.memories:
                 taken |= not self.same(self.memories[id], account, bucket, body)
             elif id in first:
                 taken |= first[id] != (body, bucket)
-            else:
+            elif id or not (self.twin(account, bucket, body) or (body, bucket) in places):
                 new += 1
+                places.setdefault((body, bucket), place)
                 if id:
                     first[id] = (body, bucket)
         refusal = "quota_reached" if new > max(self.room(account), 0) else "id_taken" if taken else None
@@ -216,6 +223,10 @@ class Machine(RuleBasedStateMachine):
         told = self.do(refusal, "insert_memories", actor=account, memories=asked)
         if told is not None:
             assert [t["body"] for t in told] == [body for body, _, _ in items]
+            for row, (body, bucket, id) in zip(told, items, strict=True):
+                if id is None:
+                    twin = self.twin(account, bucket, body)
+                    assert row["id"] == (twin.id if twin else told[places[body, bucket]]["id"])
             for row in told:
                 if row["id"] not in self.memories:
                     self.add(row, "given" if row["bucket"] == "system" else None)
@@ -519,6 +530,10 @@ class Machine(RuleBasedStateMachine):
         always = [c for c in own if self.memories[c.id].bucket == "user"]
         best = model.ranked(words, own, floors=(-1, 0.3), hybrid=hybrid)
         eligible = [c for c in best if c in about or c in always]
+        bodies: dict[str, model.Claim] = {}
+        for each in eligible:
+            bodies.setdefault(self.memories[each.id].body, each)
+        eligible = list(bodies.values())  # of one body the best alone
         left, attached = characters, []
         for each in eligible[:count]:
             if len(self.memories[each.id].body) <= left:

@@ -134,8 +134,9 @@ def run(query: str, *params: object) -> Work:
     return lambda connection: rows(connection, query, *params)
 
 
-def writing(account: UUID, body: str = "x", **fields: object) -> Work:
-    return lambda connection: insert(connection, account, body, **fields)["id"]
+def writing(account: UUID, body: str | None = None, **fields: object) -> Work:
+    """Another body each time, unless it is given."""
+    return lambda connection: insert(connection, account, body or str(uuid4()), **fields)["id"]
 
 
 def correcting(account: UUID, target: UUID, body: str = "y", **fields: object) -> Work:
@@ -180,10 +181,23 @@ class TestInsert:
 
     def test_one_id(self, isolation: IsolationLevel, db: psycopg.Connection, connect: Connect) -> None:
         account, id = account_of(db, "a"), uuid4()
-        outcomes = at_once(connect, *[writing(account, id=id)] * 20, isolation=isolation)
+        outcomes = at_once(connect, *[writing(account, "x", id=id)] * 20, isolation=isolation)
         assert id in outcomes
         assert set(outcomes) <= {id, *allowed(isolation)}
         assert live_count(db, account) == 1
+
+    def test_one_content(self, isolation: IsolationLevel, db: psycopg.Connection, connect: Connect) -> None:
+        """Twenty writers of one thing without an id, half of them by batches that write it twice."""
+        account = account_of(db, "a")
+        batch = "select id from memstore.insert_memories(%s, %s)"
+        one = writing(account, "x", scope="project:x")
+        two = run(batch, account, Jsonb([{"body": "x", "scope": "project:x"}] * 2))
+        outcomes = at_once(connect, *[one, two] * 10, isolation=isolation)
+        ((memory,),) = rows(db, "select id from memstore.memories")
+        assert names(outcomes) <= allowed(isolation)
+        written = [outcome for outcome in outcomes if not isinstance(outcome, str)]
+        assert written
+        assert all(outcome in (memory, [(memory,)] * 2) for outcome in written)
 
     def test_one_id_of_two_contents(self, db: psycopg.Connection, connect: Connect) -> None:
         account, other, id = account_of(db, "a"), account_of(db, "b"), uuid4()
@@ -197,7 +211,7 @@ class TestInsert:
         for number in range(10):
             items: list[dict[str, Any]] = [{"body": "x", "id": str(uuid4())} for _ in range(20)]
             models = [
-                {"body": "x", "embedding": [1], "embedding_model": f"{name}-{number}"} for name in "abcdefgh"
+                {"body": name, "embedding": [1], "embedding_model": f"{name}-{number}"} for name in "abcdefgh"
             ]
             outcomes = at_once(
                 connect,
@@ -227,7 +241,7 @@ class TestSupersede:
 
     def test_at_the_ceiling(self, db: psycopg.Connection, connect: Connect) -> None:
         account = account_of(db, "a")
-        targets = [insert(db, account, "x")["id"] for _ in range(10)]
+        targets = [insert(db, account, str(number))["id"] for number in range(10)]
         db.execute("select memstore.set_maximum_live_memories(%s, 7)", [account])
         corrections = [correcting(account, target) for target in targets]
         outcomes = at_once(connect, *corrections, *[writing(account)] * 5)
@@ -279,7 +293,7 @@ class TestMerge:
     def test_a_ring(self, db: psycopg.Connection, connect: Connect) -> None:
         account = account_of(db, "a")
         for _ in range(5):
-            ids = [insert(db, account, "x")["id"] for _ in range(6)]
+            ids = [insert(db, account, str(number), id=uuid4())["id"] for number in range(6)]
             ring = zip(ids, ids[1:] + ids[:1], strict=True)
             outcomes = at_once(connect, *[run(MERGE, account, a, b) for a, b in ring])
             assert names(outcomes) == {"not_supersedable"}
@@ -292,8 +306,8 @@ class TestAllAtOnce:
     ) -> None:
         account = account_of(db, "a")
         embedded: dict[str, Any] = {"embedding": [1.0], "embedding_model": "m"}
-        for _ in range(8):
-            insert(db, account, "x", **embedded)
+        for number in range(8):
+            insert(db, account, str(number), **embedded)
 
         def act(seed: int) -> Work:
             choose = random.Random(seed)
@@ -330,8 +344,8 @@ class TestAllAtOnce:
         self, isolation: IsolationLevel, db: psycopg.Connection, connect: Connect
     ) -> None:
         stewards = [steward_of(db, f"s{number}") for number in range(3)]
-        for steward in stewards * 3:
-            insert(db, steward, "x", **SYSTEM)
+        for number, steward in enumerate(stewards * 3):
+            insert(db, steward, f"x{number}", **SYSTEM)
 
         def act(steward: UUID, seed: int) -> Work:
             choose = random.Random(seed)
@@ -522,7 +536,7 @@ class TestEmbeddingModels:
     def test_a_deletion_blocks_no_writer(self, db: psycopg.Connection, connect: Connect) -> None:
         """Accounts that use one model don't block each other."""
         a, b = account_of(db, "a"), account_of(db, "b")
-        memory, _ = (insert(db, a, "x", embedding=[1.0], embedding_model="m")["id"] for _ in range(2))
+        memory, _ = (insert(db, a, body, embedding=[1.0], embedding_model="m")["id"] for body in "xz")
         other = connect(autocommit=False)
         rows(other, DELETE, a, memory)
         db.execute("set lock_timeout = '2s'")

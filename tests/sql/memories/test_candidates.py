@@ -39,17 +39,26 @@ def kept(db: psycopg.Connection, account: UUID) -> Counts:
         account,
     )
     assert result == {language: [memories, of_user] for language, memories, of_user in counted}
-    languages, counts, of_user = rows(db, "select * from memstore.count_candidates(%s)", account)[0]
+    languages, counts, of_user, has_twins = rows(
+        db, "select * from memstore.count_candidates(%s, null, null)", account
+    )[0]
     assert dict(zip(languages or [], counts or [], strict=True)) == {
         name: pair[0] for name, pair in result.items()
     }
     assert of_user == sum(pair[1] for pair in result.values())
+    again = (
+        "select count(*) - count(distinct body) from memstore.memories"
+        " where user_id = %s and superseded_at is null and bucket in ('user', 'learned')"
+    )
+    assert has_twins or not value(db, again, account)
     return result
 
 
 def test_nothing(scratch: psycopg.Connection, holder: UUID) -> None:
     assert kept(scratch, holder) == {}
-    assert rows(scratch, "select * from memstore.count_candidates(%s)", uuid4()) == [(None, None, 0)]
+    assert rows(scratch, "select * from memstore.count_candidates(%s, null, null)", uuid4()) == [
+        (None, None, 0, None)
+    ]
 
 
 def test_a_new_account_has_none(scratch: psycopg.Connection) -> None:

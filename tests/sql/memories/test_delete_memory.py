@@ -127,7 +127,7 @@ def test_an_author_deletes_a_claim_between_others(db: psycopg.Connection, accoun
 
 def test_the_last_embedding_of_a_model_takes_its_name_along(db: psycopg.Connection, account: UUID) -> None:
     first, second = (
-        insert(db, account, "x", embedding=[1, 2], embedding_model="model")["id"] for _ in range(2)
+        insert(db, account, body, embedding=[1, 2], embedding_model="model")["id"] for body in "xy"
     )
     delete(db, account, first)
     assert rows(db, "select name from memstore.embedding_models") == [("model",)]

@@ -76,7 +76,7 @@ def test_claims_are_for_their_author_and_for_stewards(db: psycopg.Connection, ac
 
 
 def test_challenges_are_for_stewards(db: psycopg.Connection, account: UUID) -> None:
-    claims = [insert(db, account, "x", **SYSTEM)["id"] for _ in range(3)]
+    claims = [insert(db, account, body, **SYSTEM)["id"] for body in "abc"]
     steward = steward_of(db, "steward")
     challenges = [
         call(db, "challenge_memory", actor=account, memory_id=claim, ground="No.")[0]["id"]
@@ -101,7 +101,7 @@ def test_refusals(db: psycopg.Connection, account: UUID) -> None:
 
 def test_it_reads_a_range_of_a_large_account(db: psycopg.Connection, account: UUID) -> None:
     db.execute("select memstore.set_maximum_live_memories(%s, 100000)", [account])
-    items = json.dumps([{"body": "x"}] * 5000)
+    items = json.dumps([{"body": str(number)} for number in range(5000)])
     db.execute("select count(*) from memstore.insert_memories(%s, %s::jsonb)", [account, items])
     (some,) = rows(db, "select id from memstore.memories order by id limit 1 offset 2500")
     db.execute("vacuum memstore.memories")

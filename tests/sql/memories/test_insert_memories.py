@@ -81,10 +81,10 @@ def test_the_ceiling_holds_for_the_whole_batch(db: psycopg.Connection, account: 
     db.execute("select memstore.set_maximum_live_memories(%s, 3)", [account])
     insert(db, account, "x")
     with refused("quota_reached", "actor") as refusal:
-        insert_all(db, account, *[{"body": SECRET}] * 3)
+        insert_all(db, account, *({"body": f"{SECRET} {number}"} for number in range(3)))
     assert "2 of 3" in message(refusal)
     assert live_count(db, account) == 1
-    assert len(insert_all(db, account, *[{"body": "x"}] * 2)) == 2
+    assert len(insert_all(db, account, {"body": "y"}, {"body": "z"})) == 2
 
 
 def test_retry_of_a_batch(db: psycopg.Connection, account: UUID) -> None:
@@ -137,17 +137,20 @@ def test_what_is_no_array_of_objects(memories: str | None, db: psycopg.Connectio
     assert live_count(db, account) == 0
 
 
-def test_at_most_10000_items(db: psycopg.Connection, account: UUID) -> None:
+@pytest.mark.parametrize("field", ["body", "source_ref"])
+def test_at_most_10000_items(field: str, db: psycopg.Connection, account: UUID) -> None:
+    """Of different bodies, or of one from different sources."""
     db.execute("select memstore.set_maximum_live_memories(%s, 20000)", [account])
     with refused("argument_invalid", "memories"):
-        insert_all(db, account, *[{"body": "x"}] * 10_001)
+        insert_all(db, account, *({"body": str(number)} for number in range(10_001)))
     costs = {1000: inf, 10_000: inf}
     # Other processes take their time of this one's, so the least of three counts.
     for _ in range(3):
         for size, least in costs.items():
             start = perf_counter()
             with db.transaction(force_rollback=True):
-                assert len(insert_all(db, account, *[{"body": "x"}] * size)) == size
+                items = ({"body": "x", field: str(number)} for number in range(size))
+                assert len({memory["id"] for memory in insert_all(db, account, *items)}) == size
             costs[size] = min(least, perf_counter() - start)
         # Ten times the items; quadratic would be a hundred times the cost.
         if costs[10_000] < 25 * costs[1000]:

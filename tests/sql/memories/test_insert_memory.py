@@ -170,10 +170,6 @@ def test_an_id_is_free_again_after_its_deletion(db: psycopg.Connection, account:
     assert insert(db, account, "Something else.", id=ID)["body"] == "Something else."
 
 
-def test_the_same_text_may_be_remembered_twice(db: psycopg.Connection, account: UUID) -> None:
-    assert insert(db, account, "I use pnpm.")["id"] != insert(db, account, "I use pnpm.")["id"]
-
-
 # embeddings
 
 
@@ -215,24 +211,24 @@ def test_the_ceiling(db: psycopg.Connection, account: UUID) -> None:
 
 
 def test_200_live_memories_unless_set(db: psycopg.Connection, account: UUID) -> None:
-    call(db, "insert_memories", actor=account, memories=[{"body": "x"}] * 199)
+    call(db, "insert_memories", actor=account, memories=[{"body": str(number)} for number in range(199)])
     insert(db, account, "x")
     with refused("quota_reached", "actor"):
-        insert(db, account, "x")
+        insert(db, account, "y")
 
 
 def test_superseding_and_deleting_keep_the_count(db: psycopg.Connection, account: UUID) -> None:
     db.execute("select memstore.set_maximum_live_memories(%s, 2)", [account])
-    first, second = insert(db, account, "x")["id"], insert(db, account, "x")["id"]
+    first, second = insert(db, account, "1")["id"], insert(db, account, "2")["id"]
     call(db, "supersede_with", actor=account, target=first, replacement=second)
-    third = insert(db, account, "x")["id"]
+    third = insert(db, account, "3")["id"]
     with refused("quota_reached"):
-        insert(db, account, "x")
+        insert(db, account, "4")
     call(db, "delete_memory", actor=account, id=first)  # it was no live one
     with refused("quota_reached"):
-        insert(db, account, "x")
+        insert(db, account, "4")
     call(db, "delete_memory", actor=account, id=third)
-    insert(db, account, "x")
+    insert(db, account, "4")
     assert live_count(db, account) == 2
 
 

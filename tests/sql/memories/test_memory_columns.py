@@ -52,7 +52,10 @@ def add_argument(db: Db) -> None:
         " where proname = 'insert_memory' and pronamespace = 'memstore'::regnamespace",
     )[0]
     for old, new in (
-        ("id uuid DEFAULT NULL::uuid)", "id uuid DEFAULT NULL::uuid, topic text DEFAULT NULL)"),
+        (
+            "metadata jsonb DEFAULT NULL::jsonb)",
+            "metadata jsonb DEFAULT NULL::jsonb, topic text DEFAULT NULL)",
+        ),
         (
             "v_given.id := insert_memory.id;",
             "v_given.id := insert_memory.id; v_given.topic := insert_memory.topic;",

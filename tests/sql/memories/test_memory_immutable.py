@@ -91,7 +91,7 @@ def contents(db: psycopg.Connection, number: int) -> dict[str, Any]:
         "text": f"text {number}",
         "date": date(2026, 1, number),
         "timestamp with time zone": at(number),
-        "jsonb": [number],
+        "jsonb": {"number": number},
         "real[]": [number, 1],
         "boolean": number > 1,
         "integer": number,

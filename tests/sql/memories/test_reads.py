@@ -147,7 +147,7 @@ def test_a_page_continues_after_a_row_that_it_would_not_list(db: psycopg.Connect
 
 def test_page_sizes(db: psycopg.Connection, account: UUID) -> None:
     db.execute("select memstore.set_maximum_live_memories(%s, 201)", [account])
-    call(db, "insert_memories", actor=account, memories=[{"body": "x"}] * 201)
+    call(db, "insert_memories", actor=account, memories=[{"body": str(number)} for number in range(201)])
     assert len(listed(db, account)) == len(listed(db, account, page_size=None)) == 200
     assert len(listed(db, account, page_size=200)) == 200
     for page_size in (0, -1, 201):

@@ -81,7 +81,7 @@ def test_one_answer_for_whatever_is_wrong(db: psycopg.Connection, account: UUID)
     own, other_own = insert(db, account, "x")["id"], insert(db, account, "y")["id"]
     dead = insert(db, account, "z")["id"]
     supersede(db, account, dead, "z2")
-    claims = [insert(db, account, "x", **SYSTEM)["id"] for _ in range(2)]
+    claims = [insert(db, account, body, **SYSTEM)["id"] for body in ("x", "x2")]
     foreign = insert(db, account_of(db, "other"), "x")["id"]
     before = rows(db, "select m from memstore.memories m order by id")
     for target, replacement in (

@@ -122,9 +122,9 @@ def test_the_ceiling_of_new_accounts(db: psycopg.Connection, account: UUID) -> N
     new = account_of(db, "new")
     insert(db, new, "x")
     with refused("quota_reached"):
-        insert(db, new, "x")
-    for _ in range(2):
-        insert(db, account, "x")
+        insert(db, new, "y")
+    for body in "xy":
+        insert(db, account, body)
     plain = value(db, "insert into memstore.users default values returning maximum_live_memories")
     assert plain == 1
 
@@ -141,7 +141,7 @@ def test_stewards_are_marked_and_unmarked(db: psycopg.Connection, account: UUID)
 
 
 def test_a_ceiling_below_what_the_account_holds(db: psycopg.Connection, account: UUID) -> None:
-    memories = [insert(db, account, "x")["id"] for _ in range(3)]
+    memories = [insert(db, account, body)["id"] for body in "abc"]
     call(db, "set_maximum_live_memories", user_id=account, maximum_live_memories=1)
     assert live_count(db, account) == 3
     for memory in memories:

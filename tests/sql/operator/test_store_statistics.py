@@ -51,7 +51,7 @@ def test_memories_by_bucket_and_state(db: Db, account: UUID) -> None:
     supersede(db, account, old, SECRET)
     insert(db, account, SECRET, bucket="learned")
     moved = insert(db, account, SECRET, **SYSTEM)["id"]
-    insert(db, account, SECRET, **SYSTEM)
+    insert(db, account, f"{SECRET}!", **SYSTEM)
     call(db, "promote_memory", actor=steward, target=moved, stance="a-stance", evidence_refs=[EVIDENCE])
     assert figures(db, "memories") == {
         ("live", "user"): 1,
@@ -74,8 +74,8 @@ def test_accounts_and_their_ceilings(db: Db, account: UUID) -> None:
     full, empty = account_of(db, "full"), account_of(db, "closed")
     for ceiling, held, owner in ((10, 9, account), (10, 8, full), (0, 0, empty)):
         call(db, "set_maximum_live_memories", user_id=owner, maximum_live_memories=ceiling)
-        for _ in range(held):
-            insert(db, owner, SECRET)
+        for number in range(held):
+            insert(db, owner, f"{SECRET} {number}")
     assert figures(db, "accounts") == {"active": 4, "erased": 1}
     assert figures(db, "stewards") == {(): 1}
     assert figures(db, "accounts_near_ceiling") == {(): 2}
@@ -99,10 +99,10 @@ def test_the_fullest_accounts_alone_are_named(db: Db) -> None:
 def test_what_has_no_embedding(db: Db, account: UUID) -> None:
     steward = steward_of(db, "steward")
     assert figures(db, "unembedded_memories") == {(): 0}
-    insert(db, account, SECRET, embedding=[1], embedding_model="one")
-    old = insert(db, account, SECRET, embedding=[1], embedding_model="two")["id"]
-    supersede(db, account, old, SECRET, embedding=[2], embedding_model="two")
-    insert(db, account, SECRET, embedding=[1], embedding_model="two")
+    insert(db, account, f"{SECRET} 1", embedding=[1], embedding_model="one")
+    old = insert(db, account, f"{SECRET} 2", embedding=[1], embedding_model="two")["id"]
+    supersede(db, account, old, f"{SECRET} 3", embedding=[2], embedding_model="two")
+    insert(db, account, f"{SECRET} 4", embedding=[1], embedding_model="two")
     moved = insert(db, account, SECRET, **SYSTEM)["id"]
     call(db, "promote_memory", actor=steward, target=moved, stance="a-stance", evidence_refs=[EVIDENCE])
     insert(db, account, SECRET)
@@ -112,7 +112,7 @@ def test_what_has_no_embedding(db: Db, account: UUID) -> None:
 
 def test_claims_and_challenges(db: Db, account: UUID) -> None:
     steward = steward_of(db, "steward")
-    claims = [insert(db, account, SECRET, **SYSTEM)["id"] for _ in range(5)]
+    claims = [insert(db, account, f"{SECRET} {number}", **SYSTEM)["id"] for number in range(5)]
     for claim in claims[:3]:
         call(db, "record_admission", actor=steward, memory_id=claim, verdict="admitted", ground=SECRET)
     call(db, "record_admission", actor=steward, memory_id=claims[3], verdict="rejected", ground=SECRET)

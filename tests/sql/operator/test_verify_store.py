@@ -121,6 +121,7 @@ CASES = {
     "single_rows": "insert into claim_counter (singleton, admitted) values (false, 2)",
     "live_memories": "update users set live_memories = 1 where id = {1}",
     "candidates": "update users set candidates = '{\"english\": [2, 2]}' where id = {1}",
+    "twins": "update users set has_twins = false where id = {1}",
     "erased_accounts": "update memory_admissions set ground = 'x' where memory_id = {c5}"
     " and role = 'challenge'",
     "owners": "update memories set user_id = {9} where id = {c2}",

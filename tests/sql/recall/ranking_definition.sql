@@ -189,12 +189,16 @@ begin
     r.score,
     f.lexical_score,
     f.semantic_score,
-    (f.memory).bucket = 'user'
-      or f.lexical_score > v_settings.lexical_floor
-      or coalesce(f.semantic_score > v_settings.semantic_floor, false)
+    -- Of one body only the best of those that are.
+    f.above and row_number() over (
+      partition by f.above, (f.memory).body order by r.score desc, (f.memory).inserted_at desc, (f.memory).id
+    ) = 1
   from (
     select
       f.*,
+      (f.memory).bucket = 'user'
+        or f.lexical_score > v_settings.lexical_floor
+        or coalesce(f.semantic_score > v_settings.semantic_floor, false) as above,
       -- A memory without a source is one of its own.
       max(f.score) over (
         partition by (f.memory).source_ref, case when (f.memory).source_ref is null then (f.memory).id end

@@ -27,6 +27,7 @@ from tests.sql.ranking import (
     Shares,
     configure,
     exact_scores,
+    first_of_each_body,
     is_named,
     lexemes,
     ranking_scores,
@@ -166,13 +167,14 @@ def test_ranking_is_the_formula(
         )
 
     assert {row for row, *_ in result} == live.keys()
-    for row, score, eligible, lexical, semantic in result:
+    for row, score, _, lexical, semantic in result:
         assert (score, lexical) == (round(score, 6), round(lexical, 6))
         assert score == pytest.approx(expected[row], abs=2e-6)
         assert lexical == pytest.approx(covered[row], abs=0.500001e-6)
         assert semantic is None
-        assert eligible is (live[row].bucket == "user" or lexical > floor)
     order = [row for row, *_ in result]
+    above = [row for row, _, _, lexical, _ in result if live[row].bucket == "user" or lexical > floor]
+    assert [row for row, _, eligible, *_ in result if eligible] == first_of_each_body(above, live)
     score_of = {row: score for row, score, *_ in result}
     assert order == sorted(live, key=lambda row: (-score_of[row], live[row].age, row))
 
@@ -615,7 +617,8 @@ def test_signature(scratch: psycopg.Connection) -> None:
     )[0]
     assert arguments == (
         "actor uuid, query text, embedding real[] DEFAULT NULL::real[],"
-        " embedding_model text DEFAULT NULL::text"
+        " embedding_model text DEFAULT NULL::text,"
+        " scopes text[] DEFAULT NULL::text[], filter jsonb DEFAULT NULL::jsonb"
     )
     assert result == (
         "TABLE(memory memstore.memory, score double precision, lexical_score double precision,"

@@ -13,7 +13,7 @@ import pytest
 from psycopg.types.json import Jsonb
 
 from tests.databases import skip_without
-from tests.sql.support import SYSTEM, account_of, insert, raw_copy, rows, value
+from tests.sql.support import SYSTEM, account_of, raw_copy, raw_insert, rows, value
 
 DEFINITION = Path(__file__).with_name("ranking_definition.sql")
 
@@ -200,6 +200,6 @@ def test_pgvector_that_is_added_later_is_used(db: psycopg.Connection) -> None:
     assert value(db, compared) == 2
     account = account_of(db, "account-1")
     for numbers, model in (([1, 0], "m"), ([0, 1], "m"), ([1], "n")):
-        insert(db, account, "x", embedding=numbers, embedding_model=model)
+        raw_insert(db, account, "x", embedding=numbers, embedding_model=model)
     scores = rows(db, "select semantic_score from memstore.rank_memories(%s, 'x', '{2, 0}', 'm')", account)
     assert scores == [(1,), (None,), (0,)]

@@ -99,6 +99,7 @@ def test_signature(scratch: psycopg.Connection) -> None:
         " embedding_model text DEFAULT NULL::text,"
         " maximum_attached integer DEFAULT NULL::integer,"
         " maximum_attached_characters integer DEFAULT NULL::integer,"
+        " scopes text[] DEFAULT NULL::text[], filter jsonb DEFAULT NULL::jsonb,"
         " OUT memories jsonb, OUT dropped integer, OUT unembedded integer, OUT backend text, OUT note text"
     )
     assert (result, volatility, definer) == ("record", "s", True)
@@ -133,7 +134,7 @@ def test_an_unknown_or_erased_account_is_refused(db: psycopg.Connection, account
 
 def test_another_account_s_memories_are_not_told(scratch: psycopg.Connection, holder: UUID) -> None:
     other = account_of(scratch, "holder ")
-    remember(scratch, other, "alpha beta", "alpha beta")
+    remember(scratch, other, "alpha beta", "alpha beta!")
     remember(scratch, holder, "alpha")
     assert bodies(recall(scratch, holder, "alpha beta")) == ["alpha"]
     assert recall(scratch, holder, "alpha beta", maximum_attached=0)["dropped"] == 1

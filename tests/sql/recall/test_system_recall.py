@@ -253,8 +253,8 @@ def test_pool_and_note_are_the_model_s(
                     model.Claim(claim, who, frozenset(body.split()), at(time), language, similarity)
                 )
                 lengths[claim] = len(body)
-        for _ in range(own):
-            world.own("gamma rays")
+        for number in range(own):
+            world.own(f"gamma ray{number}")
 
         turn = [1.0, 0.0] if hybrid else None
         score = model.ranked(TURN.split(), expected, (floor, 0.3), hybrid)
@@ -370,8 +370,8 @@ def test_claims_have_what_the_own_memories_left_of_the_characters(world: Shared)
 
 
 def test_what_the_caps_leave_out_is_not_counted(world: Shared) -> None:
-    for _ in range(3):
-        world.own("delta")
+    for number in range(3):
+        world.own(f"delta {number}")
     before = world.recall(maximum_attached=2)
     assert before["dropped"] == 1
     for n in range(12):
