@@ -170,7 +170,7 @@ def test_a_deadlock_is_repeated(
     monkeypatch.setattr(schema, "_dir", lambda name: tmp_path / name)
     (tmp_path / "migrations" / "0999-later.sql").write_text(
         "lock table memstore.users in share row exclusive mode;\n"
-        "drop index memstore.memories_user_id_idx;\n"
+        "drop index memstore.memories_account_body_idx;\n"
         "insert into memstore.deployment (name) values ('0999-later');\n"
     )
     (tmp_path / "migrations" / "0999-later.rollback.sql").write_text("select 1;\n")
