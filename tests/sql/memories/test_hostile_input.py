@@ -56,7 +56,7 @@ def test_times_are_those_after_the_lock(db: psycopg.Connection, account: UUID) -
         account,
     )
     assert late == [(True, True)] * 2
-    call(db, "insert_memories", actor=account, memories=[{"body": "x"}])
+    call(db, "insert_memories", actor=account, memories=[{"body": "z"}])
     assert value(
         db, "select min(inserted_at) between now() - interval '1 minute' and now() from memstore.memories"
     )
