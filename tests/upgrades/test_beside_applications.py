@@ -92,7 +92,8 @@ def test_nothing_to_apply_waits_for_nothing(
     "alter table memstore.memories disable trigger memories_chain_insert",
     "drop function memstore.find_user(text)",
     "create or replace function memstore.schema_version() returns integer language sql as 'select 3'",
-    "alter function memstore.recall(uuid, text, real[], text, integer, integer, text[], jsonb) reset search_path",
+    "alter function memstore.recall(uuid, text, real[], text, integer, integer, text[], jsonb)"
+    " reset search_path",
     "drop view memstore.pages cascade",
     "grant execute on function memstore.verify_store() to public",
     "grant select on memstore.memories to public",
