@@ -4,9 +4,11 @@
 -- working.
 
 alter table memstore.memories
+  -- squawk-ignore ban-drop-constraint
   drop constraint memories_body_shape,
   -- squawk-ignore constraint-missing-not-valid
   add constraint memories_body_shape check (memstore.body_is_valid(body, null)),
+  -- squawk-ignore ban-drop-constraint
   drop constraint memories_stance_shape,
   -- squawk-ignore constraint-missing-not-valid
   add constraint memories_stance_shape check (

@@ -331,7 +331,7 @@ def test_who_may_run_a_command(owned: str, monkeypatch: pytest.MonkeyPatch) -> N
     needs = {
         command: needed
         for commands, needed in re.findall(r"^\| (.+?) \| (.+?) \|$", text.partition("\n\n")[0], re.MULTILINE)
-        for command in re.findall(r"`(\w+)`", commands)
+        for command in re.findall(r"`([\w-]+)`", commands)
     }
     assert needs.keys() == {
         *memories.COMMANDS,

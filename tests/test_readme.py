@@ -134,7 +134,13 @@ class TestDiagram:
             " join pg_attribute a on a.attrelid = r.oid and a.attnum > 0 and not a.attisdropped"
             f" join pg_type t on t.oid = a.atttypid where {self.TABLES}".encode()
         ).fetchall()
-        types = {"bool": "boolean", "int4": "integer", "int8": "bigint", "_float4": "real[]"}
+        types = {
+            "bool": "boolean",
+            "int4": "integer",
+            "int8": "bigint",
+            "_float4": "real[]",
+            "_text": "text[]",
+        }
         assert {(table, name, kind) for table, name, kind, _ in drawn} == {
             (table, name, types.get(kind, kind)) for table, name, kind, _ in columns
         }
@@ -161,6 +167,7 @@ class TestDiagram:
             (parent, f"{child}_{columns.split(', ')[0]}_fkey") for parent, _, child, columns in drawn
         ) == (sorted((parent, name) for parent, _, name in keys))
         assert {(child, columns) for _, end, child, columns in drawn if end == "||"} == {
+            ("account_roles", "user_id"),
             ("memories", "user_id"),
             ("memory_admissions", "user_id"),
             ("memory_admissions", "memory_id"),

@@ -45,6 +45,7 @@ READS = {
     "memory_history": f"{ACTOR}, {MEMORY}",
     "memory_status": f"{ACTOR}, {CLAIM}",
     "memory_violations": """'{"body": ""}'""",
+    "read_json": "'{}'",
     "rank_claims": f"{ACTOR}, 'Is pnpm faster?', {VECTOR}",
     "rank_memories": f"{ACTOR}, 'Install the deps with npm.', {VECTOR}",
     "recall": f"{ACTOR}, 'Which package manager is faster, pnpm?', {VECTOR}",

@@ -86,7 +86,7 @@ def test_servers_share_the_private_database(place: Path) -> None:
     with anyio.from_thread.start_blocking_portal() as portal:
         starting = [portal.start_task_soon(anyio.to_thread.run_sync, lambda: Server(**env)) for _ in range(2)]
         one, two = (start.result() for start in starting)
-    assert running(place)
+    wait_until(lambda: running(place) != [])
     one.call(1, "remember", body="I use pnpm, not npm.")
     assert one.receive()["id"] == 1
     two.call(1, "recall", query="Install the deps.")

@@ -104,7 +104,8 @@ def test_verify_data(run: Run, db: Db) -> None:
     lines = run("verify", "--data").stdout.splitlines()
     names = [name for (name,) in db.execute("select invariant from memstore.verify_store()")]
     assert lines == [f"ok\t{name}\tholds\t" for name in names]
-    db.execute("update memstore.users set live_memories = 7")
+    db.execute("set session_replication_role = replica; update memstore.users set live_memories = 7")
+    db.execute("reset session_replication_role")
     ((account,),) = db.execute("select id from memstore.users").fetchall()
     broken = run("verify", "--data", code=1).stdout
     assert f"off\tlive_memories\tbroken by 1, such as {account}\t" in broken

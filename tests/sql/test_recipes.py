@@ -121,7 +121,7 @@ def test_mem0(vectors: Db, db_url: str) -> None:
         ],
         add_mem0(db, {**common, "data": SECRET, "created_at": "yesterday"}): [
             "alice",
-            "inserted_at: The arg",
+            "inserted_at: `inserted_at` must be a time",
         ],
         add_mem0(db, {**common, "data": SECRET, "run_id": "r" * 201}): [
             "alice",

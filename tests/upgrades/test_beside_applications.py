@@ -92,7 +92,8 @@ def test_nothing_to_apply_waits_for_nothing(
     "alter table memstore.memories disable trigger memories_chain_insert",
     "drop function memstore.find_user(text)",
     "create or replace function memstore.schema_version() returns integer language sql as 'select 3'",
-    "alter function memstore.recall(uuid, text, real[], text, integer, integer) reset search_path",
+    "alter function memstore.recall(uuid, text, real[], text, integer, integer, text[], jsonb)"
+    " reset search_path",
     "drop view memstore.pages cascade",
     "grant execute on function memstore.verify_store() to public",
     "grant select on memstore.memories to public",
@@ -170,7 +171,7 @@ def test_a_deadlock_is_repeated(
     monkeypatch.setattr(schema, "_dir", lambda name: tmp_path / name)
     (tmp_path / "migrations" / "0999-later.sql").write_text(
         "lock table memstore.users in share row exclusive mode;\n"
-        "drop index memstore.memories_user_id_idx;\n"
+        "drop index memstore.memories_account_body_idx;\n"
         "insert into memstore.deployment (name) values ('0999-later');\n"
     )
     (tmp_path / "migrations" / "0999-later.rollback.sql").write_text("select 1;\n")

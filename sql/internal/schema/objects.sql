@@ -15,7 +15,7 @@ set quote_all_identifiers = off
 set standard_conforming_strings = on
 set datestyle = 'ISO'
 set timezone = 'UTC'
-set intervalstyle = 'postgres'
+set intervalstyle = 'iso_8601'
 set extra_float_digits = 1
 set jit = off
 as $$

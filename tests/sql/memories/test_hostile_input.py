@@ -42,7 +42,7 @@ def test_times_are_those_after_the_lock(db: psycopg.Connection, account: UUID) -
     """A batch that waited is newer than what was written meanwhile."""
     db.execute(
         "create function pg_temp.late(c memstore.memories[]) returns setof memstore.memory"
-        " language sql as $$ select * from memstore.write_memories(c, interval '1 hour') $$"
+        " language sql as $$ select * from memstore.write_memories(c, null, interval '1 hour') $$"
     )
     read = (
         "select array_agg(r.candidate order by r.item)"
@@ -56,7 +56,7 @@ def test_times_are_those_after_the_lock(db: psycopg.Connection, account: UUID) -
         account,
     )
     assert late == [(True, True)] * 2
-    call(db, "insert_memories", actor=account, memories=[{"body": "x"}])
+    call(db, "insert_memories", actor=account, memories=[{"body": "z"}])
     assert value(
         db, "select min(inserted_at) between now() - interval '1 minute' and now() from memstore.memories"
     )

@@ -416,9 +416,9 @@ def test_only_registered_models(db: psycopg.Connection, account: UUID) -> None:
     call(db, "register_embedding_model", name="model", dimensions=2)
     for name in ("new", "taken"):
         given: dict[str, Any] = {"embedding": [1], "embedding_model": name}
-        items = [{"body": "x", **given}]
+        items = [{"body": "new", **given}]
         for function, arguments in (
-            ("insert_memory", {"actor": account, "body": "x", **given}),
+            ("insert_memory", {"actor": account, "body": "new", **given}),
             ("supersede_memory", {"actor": account, "target": held, "body": "y", **given}),
             ("set_embedding", {"actor": account, "id": held, **given}),
             ("insert_memories", {"actor": account, "memories": items}),
@@ -428,18 +428,18 @@ def test_only_registered_models(db: psycopg.Connection, account: UUID) -> None:
                 call(db, function, **arguments)
         with refused("embedding_model_unregistered", "embedding_model"):
             raw_insert(db, account, **given)
-    insert(db, account, "x", embedding=[1, 2], embedding_model="model")
+    insert(db, account, "new", embedding=[1, 2], embedding_model="model")
     with refused("embedding_dimensions_differ", "embedding"):
-        insert(db, account, "x", embedding=[1], embedding_model="model")
+        insert(db, account, "newer", embedding=[1], embedding_model="model")
     call(db, "configure", registered_models_only=False)
-    insert(db, account, "x", embedding=[1], embedding_model="new")
+    insert(db, account, "newest", embedding=[1], embedding_model="new")
 
 
 def test_a_name_that_an_account_took_with_another_length(db: psycopg.Connection, account: UUID) -> None:
     """The operator clears it from all memories, and registers it as it is."""
     claim = insert(db, account, "x", embedding=[1], embedding_model="model", **SYSTEM)["id"]
     memory = insert(db, account, "x", embedding=[1], embedding_model="model")
-    other = insert(db, account, "x", embedding=[1], embedding_model="other")
+    other = insert(db, account, "y", embedding=[1], embedding_model="other")
     steward = steward_of(db, "steward")
     call(db, "record_admission", actor=steward, memory_id=claim, verdict="admitted", ground="x")
     call(db, "forget_embedding_model", name="model", clear=True)
@@ -469,7 +469,7 @@ def test_an_import_raises_a_ceiling_that_is_too_low(db: psycopg.Connection, acco
     ceiling = "select live_memories, maximum_live_memories from memstore.users where id = %s"
     assert rows(db, ceiling, account) == [(4, 4)]
     with refused("quota_reached", "actor"):
-        insert(db, account, "x")
+        insert(db, account, "z")
     call(db, "set_maximum_live_memories", user_id=account, maximum_live_memories=100)
     call(db, "import_memories", user_id=account, memories=items, raise_ceiling=True)
     assert rows(db, ceiling, account) == [(4, 100)]

@@ -133,7 +133,8 @@ ABSENT = {
     "constraint users.users_external_ref_key": "alter table users drop constraint users_external_ref_key",
     "policy memories.memories_of_actor": "drop policy memories_of_actor on memories",
     "index memories_live_idx": "drop index memories_live_idx",
-    "plain_index memories_user_id_idx": "drop index memories_user_id_idx",
+    "index memories_account_body_idx": "drop index memories_account_body_idx",
+    "plain_index open_challenges_user_id_idx": "drop index open_challenges_user_id_idx",
     "function find_user(text)": "drop function find_user",
     "configuration english": "drop text search configuration english",
 }
