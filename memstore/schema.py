@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import random
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -188,7 +187,7 @@ def _repeated(run: Callable[[], None]) -> None:
     for attempt in range(1, 20):
         with suppress(psycopg.errors.DeadlockDetected):
             return run()
-        time.sleep(attempt * 0.05 * random.random())
+        time.sleep(attempt * 0.05)
     return run()
 
 
