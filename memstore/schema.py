@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
@@ -183,9 +184,10 @@ def _load(cursor: Any, record: tuple[str, str]) -> None:
 
 def _repeated(run: Callable[[], None]) -> None:
     """Run again what PostgreSQL rolled back to end a deadlock with an application's transaction."""
-    for _ in range(9):
+    for attempt in range(1, 20):
         with suppress(psycopg.errors.DeadlockDetected):
             return run()
+        time.sleep(attempt * 0.05)
     return run()
 
 

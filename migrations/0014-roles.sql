@@ -6,6 +6,9 @@
 -- A view of yours over one of them shows an account's rows by the setting memstore.actor to readers alone who may read
 -- the table themselves. Clients: earlier ones keep working.
 
+-- At once and in the order of an application's writes: a foreign key's lock, made stronger by a policy's, would deadlock.
+lock table memstore.users, memstore.memories, memstore.memory_admissions in access exclusive mode;
+
 create table memstore.account_roles (
   role name not null,
   user_id uuid not null,

@@ -76,6 +76,9 @@ update memstore.settings set speaker_share = 2;
 -- settings_source_share_shape
 update memstore.settings set source_share = null;
 
+-- settings_registered_models_only_shape
+update memstore.settings set registered_models_only = null;
+
 -- settings_system_recall_enabled_shape
 update memstore.settings set system_recall_enabled = null;
 

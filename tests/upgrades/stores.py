@@ -110,7 +110,8 @@ def content(conninfo: str) -> dict[str, list[Any]]:
             table: [
                 row[0]
                 for row in connection.execute(
-                    f"select to_jsonb(t) - 'changes' from memstore.{table} t order by t::text".encode()
+                    f"select to_jsonb(t) - 'changes' - 'has_twins' from memstore.{table} t"
+                    " order by t::text".encode()
                 )
             ]
             for table in tables - YOYO_TABLES - {"deployment"}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from memstore import schema
 from tests.databases import WAYS, dump, empty_database, psql_install, skip_without
@@ -203,7 +204,7 @@ def calls(connection: psycopg.Connection, number: int, rounds: int) -> int:
     chance = random.Random(number)
     account = f"memstore.find_user('w{number}')"
     single = (
-        f"select memstore.insert_memory({account}, 'single')",
+        f"select memstore.insert_memory({account}, 'single ' || gen_random_uuid())",
         f"select memstore.recall({account}, 'single or not')",
         f"select memstore.list_memories({account})",
         f"select memstore.memory_history({account}, id) from memstore.list_memories({account}) limit 1",
@@ -215,7 +216,8 @@ def calls(connection: psycopg.Connection, number: int, rounds: int) -> int:
     def together(turn: int) -> None:
         with connection.transaction():
             connection.execute("select memstore.create_user(external_ref => %s)", [f"w{number} {turn}"])
-            connection.execute(f"select memstore.insert_memory({account}, 'together')".encode())
+            text = "'together ' || gen_random_uuid()"
+            connection.execute(f"select memstore.insert_memory({account}, {text})".encode())
 
     for turn in range(rounds):
         if chance.random() < 0.5:
@@ -248,7 +250,9 @@ def test_everybody_at_once(
         connections = [psycopg.connect(database, autocommit=True) for _ in range(4)]
         with ThreadPoolExecutor(12) as pool:
             work = [pool.submit(calls, *each, 100) for each in zip(connections, range(4), strict=True)]
-            ours = [pool.submit(way, database) for way in ways]
+            # More patience than an installation has by itself, since everybody works at once.
+            patient = make_conninfo(database, options="-c lock_timeout=120s")
+            ours = [pool.submit(way, patient) for way in ways]
             theirs = [pool.submit(run_python, code, MIGRATE, database) for _ in range(2)]
             written = [each.result() for each in work]
             for each in ours:

@@ -93,7 +93,15 @@ def store(database: str, roles: dict[str, str], installed: str) -> Iterator[Stor
 
 
 READ = API - {
-    *("create_user", "delete_user", "insert_memory", "insert_memories", "supersede_memory", "supersede_with"),
+    *(
+        "create_user",
+        "delete_user",
+        "delete_scope",
+        "insert_memory",
+        "insert_memories",
+        "supersede_memory",
+        "supersede_with",
+    ),
     *("set_embedding", "delete_memory", "challenge_memory", "record_admission", "refute_challenge"),
     "promote_memory",
 }
