@@ -147,7 +147,9 @@ def load_code(connection: _Connection) -> None:
         before["lock_timeout"] = cursor.fetchone()[0]
         installed = checksums()
         record = (installed.pop("sql"), json.dumps(installed))
-        if not _is_loaded(cursor, record):
+        if _is_loaded(cursor, record):
+            cursor.execute((sql_dir() / "note.sql").read_text(encoding="utf-8"))
+        else:
             with _logging_warnings(connection):
                 _repeated(lambda: _load(cursor, record))
         _set(cursor, before)

@@ -118,6 +118,7 @@ select to_regprocedure('memstore.code_is_loaded(text, jsonb)') is null as unknow
 select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \endif
 \if :loaded
+\ir note.sql
 \else
 
 -- code: by folder and name, written by python -m tests.generate
