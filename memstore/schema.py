@@ -132,7 +132,7 @@ def recorded_checksums() -> dict[str, str]:
 def load_code(connection: _Connection) -> None:
     """Load `sql/` and record what is installed, in the connection's current transaction.
 
-    Does nothing where this code is loaded and nothing has changed it.
+    Where this code is loaded and nothing has changed it, only notes what roles hold.
 
     Args:
         connection: a DB-API connection of the schema's owner.
@@ -277,7 +277,7 @@ def migrate(conninfo: str) -> list[str]:
     """Bring a database to this version: the migrations that it lacks, then the code layer.
 
     Safe to repeat, to run concurrently and beside applications, and to run again after it was killed at any
-    point. Where nothing has changed it locks no table.
+    point. Where nothing has changed it locks no table that applications use.
 
     Args:
         conninfo: a libpq URL or connection string of the role that owns, or will own, the schema.

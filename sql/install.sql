@@ -108,8 +108,9 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 -- end
 \ir yoyo.sql
 
--- Nothing is loaded, and so nothing locked, where this code was loaded last and nothing has changed it. The function
--- that tells is that of the version which was loaded last, if it has one.
+-- Nothing is loaded, and so no table of an application's locked, where this code was loaded last and nothing has changed
+-- it: what roles hold is noted all the same. The function that tells is that of the version which was loaded last, if it
+-- has one.
 \ir digest.sql
 select to_regprocedure('memstore.code_is_loaded(text, jsonb)') is null as unknown \gset
 \set loaded false
