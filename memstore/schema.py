@@ -93,8 +93,8 @@ def migrations_dir() -> Path:
 
 def _code_files() -> list[str]:
     install = (sql_dir() / "install.sql").read_text(encoding="utf-8")
-    code = install.rpartition("\\ir yoyo.sql\n")[2]
-    return [name for name in re.findall(r"^\\ir (\S+)$", code, re.MULTILINE) if name != "digest.sql"]
+    code = install.partition("\n-- code: ")[2].partition("\n-- end\n")[0]
+    return re.findall(r"^\\ir (\S+)$", code, re.MULTILINE)
 
 
 def _code_checksum() -> str:
