@@ -269,6 +269,7 @@ def test_work_is_the_same_in_a_store_ten_times_as_large(server: Server) -> None:
                 return {name: work_of(session, accounts[name], call) for name, call in CALLS.items()}
 
         db.execute("analyze")
+        measured()  # so that each write has passed over dead rows of its own in what is compared
         before = measured()
         erasure = {name: before.pop(name) for name in ("delete_user", "delete_scope")}
         lonely(db, 9 * value(db, "select count(*) from memstore.memories"))
@@ -276,10 +277,7 @@ def test_work_is_the_same_in_a_store_ten_times_as_large(server: Server) -> None:
             db.execute(statement)
             after = measured()
             assert not different(erasure, after, within=2 * MEMORIES)
-            # The rows of a batch lie on pages of their own in the index on bodies' hashes.
-            batch = {"insert_memories"}
-            assert not different({name: before[name] for name in batch}, after, within=10)
-            assert not different({name: before[name] for name in before.keys() - batch}, after)
+            assert not different(before, after)
 
 
 def test_superseded_memories_cost_a_recall_nothing(server: Server) -> None:
