@@ -298,6 +298,7 @@ def migrate(conninfo: str) -> list[str]:
         with guard.transaction(force_rollback=True), ExitStack() as opened:
             guard.execute(lock)
             connection = opened.enter_context(_connect(conninfo))
+            connection.execute(_read("rows.sql"))
             backend = opened.enter_context(_backend(conninfo))
             if _is_adopted(connection):
                 connection.execute(b"begin;" + _read("adopted_schema.sql") + b"commit;")

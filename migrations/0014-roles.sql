@@ -25,9 +25,9 @@ comment on constraint account_roles_user_id_fkey on memstore.account_roles is 'T
 comment on constraint account_roles_role_shape on memstore.account_roles is 'A role has a name.';
 comment on index memstore.account_roles_user_id_idx is 'The bindings of an account, for its erasure.';
 
--- The policies of other tables read it as the reader, so everybody may, and sees his own bindings. Until the code layer
--- loads, only the owner can.
+-- The policies of other tables read it as the reader, so everybody may, and sees his own bindings.
 alter table memstore.account_roles enable row level security;
+grant select on memstore.account_roles to public;
 
 create policy account_roles_of_role on memstore.account_roles
 for select

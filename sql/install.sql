@@ -24,6 +24,7 @@ set local quote_all_identifiers = off;
 set local check_function_bodies = off;
 \ir schema.sql
 \ir lock.sql
+\ir rows.sql
 \ir timeout.sql
 \ir yoyo.sql
 

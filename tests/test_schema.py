@@ -335,13 +335,13 @@ class TestLoading:
                 "digest.sql",
                 "install.sql",
                 "lock.sql",
+                "rows.sql",
                 "schema.sql",
                 "timeout.sql",
                 "yoyo.sql",
             )
         }
-        listed = re.findall(r"^\\ir (\S+)$", (root / "install.sql").read_text(encoding="utf-8"), re.MULTILINE)
-        code = [name for name in listed if not name.startswith("../") and name not in outside]
+        code = schema._code_files()
         files = {str(path.relative_to(root)) for path in root.rglob("*.sql")} - outside
         files = {
             name for name in files if not name.startswith(("examples/", "options/", "recipes/"))

@@ -99,6 +99,8 @@ def work(store: Recorder, role: str) -> None:
         store.bind_role(role, actor)
         assert [each.accounts for each in store.list_roles() if each.role == role] == [(actor,)]
         store.unbind_role(role)
+    if hasattr(store.store, "rebuild_words"):
+        store.rebuild_words()
     if hasattr(store.store, "verify_store"):
         assert not [item for item in store.verify_store() if item.violations]
     assert store.schema_version() >= 1

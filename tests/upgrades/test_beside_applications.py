@@ -251,7 +251,7 @@ def test_everybody_at_once(
         with ThreadPoolExecutor(12) as pool:
             work = [pool.submit(calls, *each, 100) for each in zip(connections, range(4), strict=True)]
             # More patience than an installation has by itself, since everybody works at once.
-            patient = make_conninfo(database, options="-c lock_timeout=0")
+            patient = make_conninfo(database, options="-c lock_timeout=2min")
             ours = [pool.submit(way, patient) for way in ways]
             theirs = [pool.submit(run_python, code, MIGRATE, database) for _ in range(2)]
             written = [each.result() for each in work]
