@@ -133,7 +133,10 @@ def test_mem0(vectors: Db, db_url: str) -> None:
         ],
     }
     taken = insert(db, account_of(db, "other"), "Another's.")["id"]
-    misfits[add_mem0(db, {**common, "data": SECRET}, id=taken)] = ["alice", "id: The id is taken by a memory of another account."]
+    misfits[add_mem0(db, {**common, "data": SECRET}, id=taken)] = [
+        "alice",
+        "id: The id is taken by a memory of another account.",
+    ]
 
     said = run(db_url, "mem0.sql", model="two", dry_run="on")
     assert "Rolled back" in said
