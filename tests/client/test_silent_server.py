@@ -49,7 +49,7 @@ def within(seconds: float) -> Iterator[None]:
 
 
 def test_a_silent_way_to_the_server(proxy: Proxy, account: UUID) -> None:
-    with Store(proxy.conninfo, call_timeout=0.5) as store:
+    with Store(proxy.conninfo, call_timeout=2) as store:
         store.insert_memory(account, "I use pnpm.")
         for strict in (False, True):
             proxy.silence()
@@ -67,7 +67,7 @@ def test_a_silent_way_to_the_server(proxy: Proxy, account: UUID) -> None:
 
 def test_a_silent_way_to_the_server_asynchronously(proxy: Proxy, account: UUID) -> None:
     async def body() -> None:
-        async with AsyncStore(proxy.conninfo, call_timeout=0.5) as store:
+        async with AsyncStore(proxy.conninfo, call_timeout=2) as store:
             await store.insert_memory(account, "I use pnpm.")
             proxy.silence()
             assert await store.recall(account, "pnpm") == UNAVAILABLE
@@ -80,7 +80,7 @@ def test_a_silent_way_to_the_server_asynchronously(proxy: Proxy, account: UUID) 
 @pytest.mark.parametrize("autocommit", [True, False])
 def test_a_silent_connection_of_the_callers(proxy: Proxy, account: UUID, autocommit: bool) -> None:
     with psycopg.connect(proxy.conninfo, autocommit=autocommit) as connection:
-        store = Store(connection, call_timeout=0.5)
+        store = Store(connection, call_timeout=2)
         store.list_memories(account)
         connection.commit()
         proxy.silence()
@@ -94,14 +94,14 @@ def test_a_silent_connection_of_the_callers(proxy: Proxy, account: UUID, autocom
 def test_a_silent_connection_of_a_pool(proxy: Proxy, account: UUID) -> None:
     async def asynchronously() -> None:
         async with AsyncConnectionPool(proxy.conninfo, min_size=1, max_size=1) as pool:
-            store = AsyncStore(pool, call_timeout=0.5)
+            store = AsyncStore(pool, call_timeout=2)
             await store.list_memories(account)
             proxy.silence()
             assert await store.recall(account, "pnpm") == UNAVAILABLE
             assert (await store.recall(account, "pnpm")).backend == "lexical"
 
     with ConnectionPool(proxy.conninfo, min_size=1, max_size=1, open=True) as pool:
-        store = Store(pool, call_timeout=0.5)
+        store = Store(pool, call_timeout=2)
         store.list_memories(account)
         proxy.silence()
         with within(5):
@@ -134,11 +134,11 @@ def stopped(server: Server) -> Iterator[None]:
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs Linux")
 def test_a_stopped_server(server: Server, db: Db, db_url: str, account: UUID) -> None:
     async def asynchronously() -> None:
-        async with AsyncStore(db_url, timeout=1, call_timeout=0.5) as store:
+        async with AsyncStore(db_url, timeout=1, call_timeout=2) as store:
             assert await store.recall(account, "pnpm") == UNAVAILABLE
 
-    with Store(db_url, timeout=1, call_timeout=0.5) as store, psycopg.connect(db_url) as connection:
-        given = Store(connection, call_timeout=0.5)
+    with Store(db_url, timeout=1, call_timeout=2) as store, psycopg.connect(db_url) as connection:
+        given = Store(connection, call_timeout=2)
         for each in (store, given):
             each.recall(account, "pnpm")
         with stopped(server), within(20):
@@ -153,7 +153,7 @@ def test_a_call_that_is_given_up_is_cancelled(db: Db, connect: Any, db_url: str,
     if not psycopg.capabilities.has_cancel_safe():
         pytest.skip("libpq can't cancel in time")
     locker = connect()
-    with Store(db_url, call_timeout=0.5) as store:
+    with Store(db_url, call_timeout=2) as store:
         store.list_memories(account)
         with locker.transaction():
             locker.execute("select from memstore.users for update")
