@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from tests.sql import model
-from tests.sql.support import EVIDENCE, SYSTEM, call, call_one, rows, value
+from tests.sql.support import EVIDENCE, SYSTEM, call, refused, rows, value
 
 pytestmark = pytest.mark.long
 
@@ -29,6 +29,7 @@ STEWARDS = ("ab", "A")
 WORDS = ("apple", "brick", "cloud")
 CEILING = 5
 NOBODY = UUID(int=0)
+ROLE = "memstore_of_the_model"
 # Characters that a recall may have: sums of bodies, and less.
 ROOMS = (0, 5, 10, 11, 16, 17, 22, 27, 28, 34, 60)
 IDS = tuple(UUID(int=number) for number in range(1, 9))
@@ -91,7 +92,10 @@ class Machine(RuleBasedStateMachine):
         self.memories: dict[UUID, Row] = {}
         self.records: list[model.Record] = []
         self.shared = False
-        self.steps = 0
+        self.steps = self.calls = 0
+        self.stewards = set(STEWARDS)
+        self.bound: set[UUID] = set()
+        self.db.execute(f"create role {ROLE}".encode())
         self.db.execute("select memstore.configure(system_recall_enabled => false)")
         for name in NAMES:
             self.insert(name, WORDS[0], "learned", None)
@@ -100,12 +104,25 @@ class Machine(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.outer.__exit__(None, None, None)
 
+    def call(self, function: str, **arguments: object) -> list[dict[str, Any]]:
+        """The call; for a bound account by turns as the role that is bound to it."""
+        self.calls += 1
+        actor = arguments.get("actor")
+        if actor not in self.bound or function == "delete_user" or self.calls % 3 == 0:
+            return call(self.db, function, **arguments)
+        if len(self.bound) == 1 and self.calls % 3 == 1:
+            del arguments["actor"]
+        self.db.execute(f"set role {ROLE}".encode())
+        told = call(self.db, f"my_{function}", **arguments)
+        self.db.execute("reset role")
+        return told
+
     def account(self, name: str) -> UUID:
         """The account of this name, made again after its erasure."""
         if name not in self.accounts:
             account = value(self.db, "select memstore.create_user(null, %s, 'simple')", name)
             assert account not in self.accounts.values()
-            self.db.execute("select memstore.set_steward(%s, %s)", [account, name in STEWARDS])
+            self.db.execute("select memstore.set_steward(%s, %s)", [account, name in self.stewards])
             self.db.execute("select memstore.set_maximum_live_memories(%s, %s)", [account, CEILING])
             self.accounts[name], self.ceilings[account] = account, CEILING
         return self.accounts[name]
@@ -114,7 +131,7 @@ class Machine(RuleBasedStateMachine):
         """The call's rows, or None where it is refused, as the model says it is."""
         try:
             with self.db.transaction():
-                result = call(self.db, function, **arguments)
+                result = self.call(function, **arguments)
         except psycopg.Error as error:
             assert error.diag.constraint_name == refusal, f"{function}: {error}, expected {refusal}"
             return None
@@ -134,7 +151,7 @@ class Machine(RuleBasedStateMachine):
         return self.ceilings[account] - sum(not r.promoted for r in self.live(account))
 
     def is_steward(self, account: UUID) -> bool:
-        return any(self.accounts.get(name) == account for name in STEWARDS)
+        return any(self.accounts.get(name) == account for name in self.stewards)
 
     def add(self, told: dict[str, Any], as_of: str | None, promoted: bool = False) -> Row:
         row = Row(
@@ -401,6 +418,7 @@ class Machine(RuleBasedStateMachine):
         assert told and list(told[0].values()) == [len(gone)]
         self.forget(gone)
         del self.accounts[name]
+        self.bound.discard(account)
         self.do("actor_unknown", "list_memories", actor=account)
         left = rows(
             self.db, "select external_ref, erased_at is null from memstore.users where id = %s", account
@@ -412,6 +430,18 @@ class Machine(RuleBasedStateMachine):
         account = self.account(name)
         self.do(None, "set_maximum_live_memories", user_id=account, maximum_live_memories=ceiling)
         self.ceilings[account] = ceiling
+
+    @rule(name=names, on=st.booleans())
+    def steward(self, name: str, on: bool) -> None:
+        self.do(None, "set_steward", user_id=self.account(name), steward=on)
+        self.stewards = self.stewards | {name} if on else self.stewards - {name}
+
+    @rule(name=names, on=st.booleans())
+    def bind(self, name: str, on: bool) -> None:
+        account = self.account(name)
+        refusal = None if on or account in self.bound else "argument_invalid"
+        self.do(refusal, "bind_role" if on else "unbind_role", role=ROLE, user_id=account)
+        self.bound = self.bound | {account} if on else self.bound - {account}
 
     def note(self, told: list[dict[str, Any]] | None) -> None:
         for t in told or []:
@@ -497,11 +527,11 @@ class Machine(RuleBasedStateMachine):
         while more := {r.id for r in self.memories.values() if r.target in chain} - chain:
             chain |= more
         expected = sorted((self.memories[m] for m in chain), key=lambda r: (r.inserted_at, r.id))
-        told = call(self.db, "memory_history", actor=account, id=id)
+        told = self.call("memory_history", actor=account, id=id)
         assert [t["id"] for t in told] == [r.id for r in expected]
         moments = sorted({m for r in mine_all for m in (r.inserted_at, r.superseded_at) if m})
         moment = moments[number % len(moments)] if moments else row.inserted_at
-        told = call(self.db, "memories_as_of", actor=account, moment=moment)
+        told = self.call("memories_as_of", actor=account, moment=moment)
         assert [t["id"] for t in told] == [
             r.id
             for r in mine_all
@@ -550,8 +580,7 @@ class Machine(RuleBasedStateMachine):
         claims = model.noted(taken, lengths, left)[:count]
 
         embedding = {"embedding": list(vector), "embedding_model": "m"} if vector else {}
-        told = call_one(
-            self.db,
+        (told,) = self.call(
             "recall",
             actor=account,
             query=turn,
@@ -604,8 +633,8 @@ class Machine(RuleBasedStateMachine):
     def argument(self, name: str, number: int) -> None:
         account, id = self.account(name), self.claims(number)
         claim = id in self.memories and self.memories[id].claim
-        status = call_one(self.db, "memory_status", actor=account, memory_id=id)["memory_status"]
-        assert status == self.statuses().get(id)
+        (status,) = self.call("memory_status", actor=account, memory_id=id)
+        assert [*status.values()] == [self.statuses().get(id)]
         refusal = None if claim else "record_target_not_found"
         told = self.do(refusal, "list_records", actor=account, memory_id=id)
         if told is not None:
@@ -622,8 +651,8 @@ class Machine(RuleBasedStateMachine):
     def pages(self, name: str, size: int) -> None:
         account = self.account(name)
         told: list[UUID] = []
-        while page := call(
-            self.db, "list_memories", actor=account, page_size=size, after=told[-1] if told else None
+        while page := self.call(
+            "list_memories", actor=account, page_size=size, after=told[-1] if told else None
         ):
             told += [t["id"] for t in page]
             assert len(set(told)) == len(told)
@@ -640,11 +669,23 @@ class Machine(RuleBasedStateMachine):
         self.recalled(name, turn, vector, chance.randint(0, 4), chance.choice(ROOMS))
 
     @invariant()
+    def reaches(self) -> None:
+        """The bound role reaches its accounts alone, by the functions and past them."""
+        granted = rows(self.db, "select role from memstore.list_roles() where role = %s", ROLE)
+        assert bool(granted) == bool(self.bound)
+        told = rows(self.db, "select user_id from memstore.account_roles where role = %s", ROLE)
+        assert {account for (account,) in told} == self.bound
+        for account in set(self.accounts.values()) - self.bound if self.bound else ():
+            with refused("actor_unknown"), self.db.transaction():
+                self.db.execute(f"set role {ROLE}".encode())
+                call(self.db, "my_list_memories", actor=account)
+
+    @invariant()
     def agree(self) -> None:
         """The store is what the model is, read through the functions and past them."""
         for name, account in self.accounts.items():
             mine = self.listed(account)
-            told = call(self.db, "list_memories", actor=account, include_superseded=True)
+            told = self.call("list_memories", actor=account, include_superseded=True)
             assert [
                 (t["id"], t["bucket"], t["body"], t["superseded_at"], t["superseded_by_id"]) for t in told
             ] == [(r.id, r.bucket, r.body, r.superseded_at, r.target) for r in mine], name
