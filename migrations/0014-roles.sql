@@ -68,36 +68,36 @@ set search_path = pg_catalog, pg_temp
 as $$
 begin
   lock table memstore.api_roles in share row exclusive mode;
-  insert into memstore.api_roles as k (role)
-  select distinct r.rolname
-  from pg_proc p
-  cross join aclexplode(p.proacl) a
-  join pg_roles r on r.oid = a.grantee
-  where p.pronamespace = 'memstore'::regnamespace
-  and a.grantee <> p.proowner
-  on conflict on constraint api_roles_pkey do nothing;
-
-  update memstore.api_roles k
-  set functions = array(
-    select p.proname::text
+  with held as (
+    select r.rolname as role, array_agg(p.proname::text) as names
     from pg_proc p
     cross join aclexplode(p.proacl) a
     join pg_roles r on r.oid = a.grantee
     where p.pronamespace = 'memstore'::regnamespace
-    and r.rolname = k.role
+    and a.grantee <> p.proowner
+    group by r.rolname
+  ),
+  functions as (
+    select p.proname::text as name
+    from pg_proc p
+    where p.pronamespace = 'memstore'::regnamespace
+    and p.proacl is not null
+  )
+  insert into memstore.api_roles as k (role, functions)
+  select coalesce(h.role, o.role), array(
+    select unnest(h.names)
     union
     -- What was dropped, or restored without privileges, was not revoked from the role.
     select n.name
-    from unnest(k.functions) n (name)
-    where not exists (
-      select
-      from pg_proc p
-      where p.pronamespace = 'memstore'::regnamespace
-      and p.proname = n.name
-      and p.proacl is not null
-    )
+    from unnest(o.functions) n (name)
+    where n.name not in (select f.name from functions f)
     order by 1
-  );
+  )
+  from held h
+  full join memstore.api_roles o on o.role = h.role
+  on conflict on constraint api_roles_pkey do update set functions = excluded.functions
+  where k.functions <> excluded.functions;
+
   delete from memstore.api_roles k
   where k.bundle is null
   and k.functions = '{}';

@@ -177,6 +177,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/memories/write_memory.sql
 \ir internal/operator/grant_bundle.sql
 \ir internal/operator/grant_functions.sql
+\ir internal/operator/granted_functions.sql
 \ir internal/operator/reach_beyond.sql
 \ir internal/operator/restore_grants.sql
 \ir internal/recall/age_text.sql

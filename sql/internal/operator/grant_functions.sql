@@ -1,5 +1,5 @@
--- Grants a role those of the functions that there are and that it hasn't been granted itself.
-create or replace function memstore.grant_functions(role name, names text[])
+-- Grants roles, all of which lack the same, those of the functions that there are.
+create or replace function memstore.grant_functions(roles name[], names text[])
 returns void
 language plpgsql
 volatile
@@ -8,23 +8,18 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_functions text;
+  v_roles text := (select string_agg(quote_ident(r.name), ', ') from unnest(grant_functions.roles) r (name));
 begin
   select string_agg(p.oid::regprocedure::text, ', ')
   into v_functions
   from pg_proc p
   where p.pronamespace = 'memstore'::regnamespace
-  and p.proname = any (grant_functions.names)
-  and not exists (
-    select
-    from aclexplode(p.proacl) a
-    join pg_roles r on r.oid = a.grantee
-    where r.rolname = grant_functions.role
-  );
+  and p.proname = any (grant_functions.names);
   if v_functions is not null then
-    execute format('grant usage on schema memstore to %I', grant_functions.role);
-    execute format('grant execute on function %s to %I', v_functions, grant_functions.role);
+    execute format('grant usage on schema memstore to %s', v_roles);
+    execute format('grant execute on function %s to %s', v_functions, v_roles);
   end if;
 end
 $$;
 
-comment on function memstore.grant_functions(name, text[]) is 'Grants a role functions by name.';
+comment on function memstore.grant_functions(name[], text[]) is 'Grants roles functions by name.';

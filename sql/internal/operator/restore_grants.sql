@@ -8,24 +8,35 @@ security invoker
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_role record;
+  v_group record;
 begin
-  for v_role in
-    select k.role, k.functions, array_agg(b.name) filter (where b.name <> all (k.known)) as added
-    from memstore.api_roles k
-    join pg_roles r on r.rolname = k.role
-    join pg_namespace n on n.nspname = 'memstore'
-    left join memstore.bundles b on b.bundle = k.bundle
-    where k.functions <> '{}'
-    -- Without any privileges on it, the schema was restored without them.
-    and (
-      n.nspacl is null
-      or exists (select from aclexplode(n.nspacl) a where a.grantee = r.oid and a.privilege_type = 'USAGE')
-    )
-    group by k.role, k.functions
-    order by k.role
+  for v_group in
+    select array_agg(l.role order by l.role) as roles, l.lacking
+    from (
+      select k.role,
+        array(
+          select p.proname::text
+          from pg_proc p
+          where p.pronamespace = 'memstore'::regnamespace
+          and (
+            p.proname = any (k.functions)
+            or p.proname <> all (k.known)
+            and exists (select from memstore.bundles b where b.bundle = k.bundle and b.signature = p.oid)
+          )
+          and not coalesce(p.proacl @> makeaclitem(r.oid, p.proowner, 'EXECUTE', false), false)
+          order by 1
+        ) as lacking
+      from memstore.api_roles k
+      join pg_roles r on r.rolname = k.role
+      join pg_namespace n on n.nspname = 'memstore'
+      where k.functions <> '{}'
+      -- Without any privileges on it, the schema was restored without them.
+      and (n.nspacl is null or n.nspacl @> makeaclitem(r.oid, n.nspowner, 'USAGE', false))
+    ) l
+    where l.lacking <> '{}'
+    group by l.lacking
   loop
-    perform memstore.grant_functions(v_role.role, v_role.functions || v_role.added);
+    perform memstore.grant_functions(v_group.roles, v_group.lacking);
   end loop;
 
   update memstore.api_roles k
