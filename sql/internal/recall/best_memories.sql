@@ -61,7 +61,7 @@ begin
     union all
     select s.*
     from memstore.score_indexed_memories(
-      actor, query, v_counts.languages, v_counts.counts, scopes, filters, v_counts.has_twins
+      actor, query, v_counts.languages, v_counts.counts, scopes, filters, v_counts.has_twins, false
     ) s
     where v_indexed
   ),
@@ -81,6 +81,13 @@ begin
     order by s.score desc, s.inserted_at desc, s.id
     limit maximum
   ),
+  -- What the account asked to have remembered and is too far in meaning.
+  distant as (
+    select s.id
+    from scored s
+    where s.bucket = 'user'
+    and not s.eligible
+  ),
   -- What the account asked to have remembered needs no score: the newest fill the room that is left.
   newest as (
     select
@@ -91,6 +98,7 @@ begin
     and m.bucket = 'user'
     and memstore.is_within(m.scope, m.metadata, scopes, filters)
     and m.id not in (select b.id from best b)
+    and m.id not in (select d.id from distant d)
     and case
       when v_counts.has_twins then
         m.body not in (select b.body from best b where b.score > 0)
@@ -103,6 +111,7 @@ begin
           and o.superseded_at is null
           and o.bucket = 'user'
           and memstore.is_within(o.scope, o.metadata, scopes, filters)
+          and o.id not in (select d.id from distant d)
           and (o.inserted_at > m.inserted_at or o.inserted_at = m.inserted_at and o.id < m.id)
         )
       else true
@@ -140,6 +149,7 @@ begin
           and m.superseded_at is null
           and m.bucket = 'user'
           and memstore.is_within(m.scope, m.metadata, scopes, filters)
+          and m.id not in (select d.id from distant d)
           union
           select l.body
           from scored l
@@ -147,7 +157,8 @@ begin
           and l.bucket = 'learned'
         ) b
       )
-      else v_counts.of_user + count(*) filter (where s.eligible and s.bucket = 'learned')
+      else v_counts.of_user - (select count(*) from distant)
+        + count(*) filter (where s.eligible and s.bucket = 'learned')
     end::integer,
     case
       when v_hybrid

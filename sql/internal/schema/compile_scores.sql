@@ -1,16 +1,20 @@
 -- Writes the functions that score memories and claims. Their texts differ only in where the rows come from and in how
 -- embeddings are compared, so they stand here once:
---   score_memories(actor, query, embedding, embedding_model, languages, counts, scopes, filters, bodies, everything):
---     reads each of the account's memories;
---   score_indexed_memories(actor, query, languages, counts, scopes, filters, bodies): reads those that have a word of
---     the query from the operator's indexes (options/large_accounts.sql);
+--   score_memories(actor, query, embedding, embedding_model, languages, counts, scopes, filters, bodies, alone): reads
+--     each of the account's memories;
+--   score_all_memories(actor, query, embedding, embedding_model, languages, counts, scopes, filters, bodies,
+--     superseded): likewise, and where superseded isn't NULL the superseded ones, whose languages stand in languages
+--     from that place on;
+--   score_indexed_memories(actor, query, languages, counts, scopes, filters, bodies, alone): reads those that have a
+--     word of the query from the operator's indexes (options/large_accounts.sql);
 --   similarities(ids, embedding, embedding_model): the similarity of each of these that has an embedding of the model.
--- The first two return what rank_memories says, of the memories with a score above 0; or of everything, and then the
--- memories too, so that nothing looks them up again:
+-- The first three return what rank_memories says, of the memories with a score above 0; score_all_memories of all, with
+-- the memories, so that nothing looks them up again:
 --   embedding, embedding_model: usable ones (embedding_is_usable), or NULL
 --   languages, counts: of count_candidates()
 --   scopes, filters: of read_scopes() and read_filter(); a memory that is not within them is as one that is not there
 --   bodies: whether to return them, for twins to be found
+--   alone: whether neither neighbours nor label and source count
 -- Embeddings are compared through pgvector where it is installed, in whichever schema, else in plain SQL. An extension
 -- that is dropped afterwards is noticed; one that is added is used once the code is loaded again.
 create or replace function memstore.compile_scores()
@@ -217,20 +221,8 @@ declare
         s.memory
       from scores s
       offset 0
-    )
-    select
-      f.id,
-      f.bucket,
-      f.inserted_at,
-      f.score,
-      f.lexical_score,
-      f.semantic_score,
-      f.bucket = 'user'
-        or f.lexical_score > v_settings.lexical_floor
-        or coalesce(f.semantic_score > v_settings.semantic_floor, false),
-      f.body,
-      f.memory
-    from (
+    ),
+    ranked as (
       select
         f.id,
         f.bucket,
@@ -241,12 +233,33 @@ declare
         ) / 1e6 as score,
         f.lexical_score,
         f.semantic_score,
+        case f.bucket
+          when 'user' then f.semantic_score is null or f.lexical_score > 0 or f.semantic_score >= v_user_floor
+          when 'learned' then
+            f.lexical_score > v_settings.lexical_floor or coalesce(f.semantic_score > v_settings.semantic_floor, false)
+          else false
+        end as eligible,
         f.body,
         f.memory
       from fused f
       window source as (partition by f.source_ref)
       offset 0
-    ) f
+    )
+    select
+      f.id,
+      f.bucket,
+      f.inserted_at,
+      f.score,
+      f.lexical_score,
+      f.semantic_score,
+      f.eligible and (
+        v_score_share = 0
+        or f.semantic_score is null
+        or f.score >= v_score_share * (select max(r.score) from ranked r where r.eligible)
+      ),
+      f.body,
+      f.memory
+    from ranked f
     where f.score > 0
     or f.lexical_score > 0
     or f.semantic_score is not null
@@ -262,7 +275,7 @@ $$;
             m.search_vector,
             m.embedding,
             m.embedding_model,
-            case when v_everything then memstore.to_memory(m) end as memory,
+            %s as memory,
             array_position(languages, m.language) as turn
           from memstore.memories m
           where m.user_id = actor
@@ -271,6 +284,28 @@ $$;
           and memstore.is_within(m.scope, m.metadata, v_scopes, v_filters)
           order by m.inserted_at desc, m.id desc
           offset 0
+$$;
+  -- Those of no bucket are never eligible. They have words of their own number, and no source, so that they change
+  -- nothing of the others.
+  c_superseded_memories constant text := $$
+          union all
+          select
+            m.id,
+            null,
+            null,
+            m.inserted_at,
+            m.body,
+            m.search_vector,
+            m.embedding,
+            m.embedding_model,
+            memstore.to_memory(m),
+            array_position(languages, m.language, v_superseded)
+          from memstore.memories m
+          where v_superseded is not null
+          and m.user_id = actor
+          and m.superseded_at is not null
+          and m.bucket in ('user', 'learned')
+          and memstore.is_within(m.scope, m.metadata, v_scopes, v_filters)
 $$;
   c_indexed_memories constant text := $$
           select m.*, null::memstore.memory as memory, t.turn
@@ -371,20 +406,26 @@ $$;
   v_scopes text[] := scopes;
   v_filters jsonb[] := filters;
   v_bodies boolean := bodies;
-  v_previous_share double precision;
-  v_next_share double precision;
-  v_speaker_share double precision;
-  v_source_share double precision;
+  v_previous_share double precision := 0;
+  v_next_share double precision := 0;
+  v_speaker_share double precision := 0;
+  v_source_share double precision := 0;
+  v_user_floor double precision;
+  v_score_share double precision;
   v_words text[];
   v_patterns text[];$$;
   c_read_settings constant text := $$
   select s.*
   into v_settings
   from memstore.settings s;
-  v_previous_share := v_settings.previous_share;
-  v_next_share := v_settings.next_share;
-  v_speaker_share := v_settings.speaker_share;
-  v_source_share := v_settings.source_share;
+  v_user_floor := v_settings.user_floor;
+  v_score_share := v_settings.score_share;
+  if not v_alone then
+    v_previous_share := v_settings.previous_share;
+    v_next_share := v_settings.next_share;
+    v_speaker_share := v_settings.speaker_share;
+    v_source_share := v_settings.source_share;
+  end if;
   if v_speaker_share > 0 then
     v_words := memstore.query_lexemes('simple', query);
     v_patterns := string_to_array('%' || array_to_string(v_words, '%,%') || '%', ',');
@@ -402,6 +443,8 @@ $$;
   );
   v_vector text;
   v_pgvector text;
+  v_all boolean;
+  v_rows text;
 begin
   -- The query's embedding in a subquery, so that it is cast once.
   select
@@ -419,24 +462,30 @@ begin
   drop function if exists
     memstore.score_memories(uuid, text, real[], text, text[], bigint[], boolean),
     memstore.score_memories(uuid, text, real[], text, text[], bigint[], text[], jsonb[], boolean, boolean),
+    memstore.score_all_memories(uuid, text, real[], text, text[], bigint[], text[], jsonb[], boolean, integer),
     memstore.score_indexed_memories(uuid, text, text[], bigint[]),
-    memstore.score_indexed_memories(uuid, text, text[], bigint[], text[], jsonb[], boolean);
-  execute format(
-    c_function,
-    'score_memories('
-      'actor uuid, query text, embedding real[], embedding_model text, languages text[], counts bigint[], '
-      'scopes text[], filters jsonb[], bodies boolean, everything boolean'
-      ')',
-    c_scores,
-    -- So that the rows are read in the order of memories_live_idx, and not in any other way: a bitmap scan would go to
-    -- rows that were superseded since the last vacuum again each time, and memories_account_body_idx has all that ever
-    -- were. A sort that can't be avoided then looks costly enough to be compiled, before PostgreSQL 18.
-    E'\nset enable_sort = off\nset jit = off',
-    format(
-      $$
+    memstore.score_indexed_memories(uuid, text, text[], bigint[], text[], jsonb[], boolean),
+    memstore.score_indexed_memories(uuid, text, text[], bigint[], text[], jsonb[], boolean, boolean);
+  for v_all in values (false), (true) loop
+    v_rows := case
+      when v_all then '(' || format(c_memories, 'memstore.to_memory(m)') || ')' || c_superseded_memories
+      else format(c_memories, 'null::memstore.memory')
+    end;
+    execute format(
+      c_function,
+      case when v_all then 'score_all_memories(' else 'score_memories(' end
+        || 'actor uuid, query text, embedding real[], embedding_model text, languages text[], counts bigint[], '
+        || 'scopes text[], filters jsonb[], bodies boolean, '
+        || case when v_all then 'superseded integer)' else 'alone boolean)' end,
+      c_scores,
+      -- So that the rows are read in the order of memories_live_idx, and not in any other way: a bitmap scan would go
+      -- to rows that were superseded since the last vacuum again each time, and memories_account_body_idx has all that
+      -- ever were. A sort that can't be avoided then looks costly enough to be compiled, before PostgreSQL 18.
+      E'\nset enable_sort = off\nset jit = off',
+      format(
+        $$
 declare
-  v_settings memstore.settings;%s
-  v_everything boolean := everything;
+  v_settings memstore.settings;%s%s
   v_hybrid boolean := embedding is not null;
   v_embedding real[] := embedding;
   v_width integer := cardinality(embedding);
@@ -449,19 +498,26 @@ begin
   v_square := (select sum(e.x * e.x) from unnest(v_numbers) e (x));
   return query%send
 $$,
-      c_settings,
-      c_read_settings,
-      case
-        when v_vector is not null
-        then format(c_through_pgvector, v_vector, format(c_ranking, c_memories, v_pgvector, 'masks'))
-      end,
-      format(c_ranking, c_memories, v_plain, 'masks')
-    )
-  );
+        case
+          when v_all then E'\n  v_superseded integer := superseded;\n  v_alone constant boolean := false;\n'
+            '  v_everything constant boolean := true;'
+          else E'\n  v_alone boolean := alone;\n  v_everything constant boolean := false;'
+        end,
+        c_settings,
+        c_read_settings,
+        case
+          when v_vector is not null
+          then format(c_through_pgvector, v_vector, format(c_ranking, v_rows, v_pgvector, 'masks'))
+        end,
+        format(c_ranking, v_rows, v_plain, 'masks')
+      )
+    );
+  end loop;
   execute format(
     c_function,
     'score_indexed_memories('
-      'actor uuid, query text, languages text[], counts bigint[], scopes text[], filters jsonb[], bodies boolean'
+      'actor uuid, query text, languages text[], counts bigint[], scopes text[], filters jsonb[], bodies boolean, '
+      'alone boolean'
       ')',
     c_scores,
     null,
@@ -469,6 +525,7 @@ $$,
       $$
 declare
   v_settings memstore.settings;%s
+  v_alone boolean := alone;
   v_everything constant boolean := false;
   v_hybrid constant boolean := false;
 begin%s
@@ -507,7 +564,10 @@ $$,
   comment on function
     memstore.score_memories(uuid, text, real[], text, text[], bigint[], text[], jsonb[], boolean, boolean) is
     'The scores of the account''s memories; compiled for the pgvector that is installed, if one is.';
-  comment on function memstore.score_indexed_memories(uuid, text, text[], bigint[], text[], jsonb[], boolean) is
+  comment on function
+    memstore.score_all_memories(uuid, text, real[], text, text[], bigint[], text[], jsonb[], boolean, integer) is
+    'The scores of all of the account''s memories, with these; compiled likewise.';
+  comment on function memstore.score_indexed_memories(uuid, text, text[], bigint[], text[], jsonb[], boolean, boolean) is
     'The scores of the account''s memories that have a word of the query, from the operator''s indexes; compiled.';
   comment on function memstore.similarities(uuid[], real[], text) is
     'How near the embeddings of memories are to a query''s; compiled for the pgvector that is installed, if one is.';
