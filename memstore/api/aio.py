@@ -359,6 +359,7 @@ class AsyncFunctions(ABC):
         after: UUID | str | None = None,
         scopes: Sequence[str] | None = None,
         filter: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
+        after_inserted_at: datetime | None = None,
     ) -> list[Memory]:
         """Lists the account's memories, newest first.
 
@@ -374,6 +375,7 @@ class AsyncFunctions(ABC):
                 only the latter.
             filter: only memories whose metadata contain this object, or one of an array of 100 at most; no
                 key beginning with $, since there are no operators.
+            after_inserted_at: the inserted_at of that last memory, which then may be gone since.
 
         Returns:
             Memories, by inserted_at and id, both descending.
@@ -382,7 +384,7 @@ class AsyncFunctions(ABC):
             ActorUnknown: The account does not exist.
             InvalidValue: `bucket` is not user, learned or system, or page_size is not 1 to 200, or scopes or
                 filter has another form.
-            MemoryNotFound: `after` is no memory of the account.
+            MemoryNotFound: `after` is no memory of the account, and after_inserted_at is left out.
         """
         return await self.run(
             calls.list_memories(
@@ -393,6 +395,7 @@ class AsyncFunctions(ABC):
                 after=after,
                 scopes=scopes,
                 filter=filter,
+                after_inserted_at=after_inserted_at,
             )
         )
 
@@ -800,8 +803,8 @@ class AsyncFunctions(ABC):
 
         The candidates are those of rank_memories, and so is the score, without neighbours, label and source:
         the share of the body's words that a memory has, and with an embedding 0.6 of that and 0.4 of the
-        cosine similarity. Similar is what scores at least 0.25, with an embedding 0.35; and what has the same
-        body, whatever it scores.
+        cosine similarity. Similar is what scores at least 0.35; where the embeddings don't compare, what has
+        at least 0.25 of the words; and what has the same body, whatever it scores.
 
         Args:
             actor: the account; None for that of a bound role.

@@ -118,6 +118,7 @@ list_memories: Final[Function[list[Memory]]] = Function(
         "after": "uuid",
         "scopes": "text[]",
         "filter": "jsonb",
+        "after_inserted_at": "timestamptz",
     },
     reads=True,
     own=True,

@@ -30,7 +30,8 @@ supersede_memory corrects it, and supersede_with puts a memory in its place that
 
 The candidates are those of rank_memories, and so is the score, without neighbours, label and source: the share of the
 body's words that a memory has, and with an embedding 0.6 of that and 0.4 of the cosine similarity. Similar is what
-scores at least 0.25, with an embedding 0.35; and what has the same body, whatever it scores.
+scores at least 0.35; where the embeddings don't compare, what has at least 0.25 of the words; and what has the same
+body, whatever it scores.
 
 Arguments
   actor            uuid     the account
@@ -68,7 +69,7 @@ begin
 
   return query
   with scored as (
-    select s.id, s.inserted_at, s.score
+    select s.id, s.inserted_at, s.score, s.lexical_score, s.semantic_score
     from memstore.score_memories(
       actor,
       v_body,
@@ -83,7 +84,7 @@ begin
     ) s
     where not v_indexed
     union all
-    select s.id, s.inserted_at, s.score
+    select s.id, s.inserted_at, s.score, s.lexical_score, s.semantic_score
     from memstore.score_indexed_memories(
       actor, v_body, v_counts.languages, v_counts.counts, v_scopes, v_filters, false, true
     ) s
@@ -109,7 +110,8 @@ begin
     from scored s
     full join twins t on t.id = s.id
     where t.id is not null
-    or s.score >= case when v_hybrid then 0.35 else 0.25 end
+    or s.score >= 0.35
+    or s.semantic_score is null and s.lexical_score >= 0.25
     order by identical desc, score desc, inserted_at desc, id
     limit coalesce(similar_memories.maximum, 3)
   )

@@ -75,6 +75,22 @@ def test_the_floor_with_an_embedding(
     assert bool(similar(scratch, holder, "x", [1, 0])) is found
 
 
+def test_what_has_no_embedding_that_compares_needs_words_alone(
+    scratch: psycopg.Connection, holder: UUID
+) -> None:
+    raw_insert(scratch, holder, "alpha beta", embedding=[0, 1], embedding_model="other")
+    raw_insert(scratch, holder, "alpha gamma")
+    raw_insert(scratch, holder, "alpha delta", embedding=[0, 1], embedding_model="m")
+    raw_insert(scratch, holder, "zeta")
+    found = {body for body, *_ in similar(scratch, holder, "alpha epsilon", [1, 0])}
+    assert found == {"alpha beta", "alpha gamma"} or not found
+    assert {body for body, *_ in similar(scratch, holder, "alpha", [1, 0])} == found | {
+        "alpha beta",
+        "alpha gamma",
+        "alpha delta",
+    }
+
+
 def by_words(db: psycopg.Connection, account: UUID, body: str) -> list[str]:
     """The bodies with a lexical score of at least 0.25, in a store without neighbours."""
     return [
