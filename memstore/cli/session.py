@@ -363,7 +363,12 @@ def _migrate_private(url: str) -> list[str]:
             # A server whose pgvector can't be loaded goes on without.
             with suppress(psycopg.Error):
                 connection.execute("create extension vector" if possible else "drop extension vector")
-    return schema.migrate(url)  # which compiles what depends on it
+    applied = schema.migrate(url)  # which compiles what depends on it
+    if "0019-quiet-notes" in applied:
+        # Once: afterwards they are the user's. They act where the ready embedder is, whose measure they are.
+        with Store(url) as store:
+            store.configure(user_floor=0.2, score_share=0.4)
+    return applied
 
 
 def _patiently(work: Callable[[], T]) -> T:
