@@ -179,7 +179,7 @@ class Tools:
         memory = await self._store.insert_memory(
             actor,
             body,
-            bucket=bucket or "",
+            bucket="user" if bucket is None else bucket,
             source_ref=source_ref,
             language=language,
             scope=None if everywhere else self._scope,
