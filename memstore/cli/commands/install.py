@@ -40,9 +40,9 @@ def install(
     server is connected has the session's note alone; Cursor has no such hook. Other entries of the files stay
     as they are, and a file that can't be read is left alone.
 
-    --account, --scope and --database-url are those of the server. A database's password doesn't belong there: keep it
-    in ~/.pgpass, or set MEMSTORE_DATABASE_URL where the client is started. Files of a project name the
-    command without its path, so that they hold on every machine.
+    --account, --scope and --database-url are those of the server. A database's password doesn't belong there:
+    keep it in ~/.pgpass, or set MEMSTORE_DATABASE_URL where the client is started. Files of a project name
+    the command without its path, so that they hold on every machine.
     """
     from memstore.cli.clients import CLIENTS
     from memstore.cli.editing import Unreadable
