@@ -113,8 +113,10 @@ begin
     s.lexical_score,
     s.semantic_score,
     s.eligible and (
-      s.body is null
-      or row_number() over (partition by s.eligible, s.body order by s.score desc, s.inserted_at desc, s.id) = 1
+      not v_counts.has_twins
+      or row_number() over (
+        partition by s.eligible, (s.memory).body order by s.score desc, s.inserted_at desc, s.id
+      ) = 1
     )
   from memstore.score_all_memories(
     actor,
@@ -128,7 +130,6 @@ begin
     v_numbers,
     v_scopes,
     v_filters,
-    v_counts.has_twins,
     v_superseded
   ) s
   order by s.score desc, s.inserted_at desc, s.id
