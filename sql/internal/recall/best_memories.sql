@@ -151,8 +151,7 @@ begin
         union all
         select m.id, 0, m.inserted_at, hashtextextended(m.body, 0)
         from memstore.memories m
-        where v_indexed
-        and m.user_id = actor
+        where m.user_id = actor
         and m.superseded_at is null
         and m.bucket = 'user'
         and memstore.is_within(m.scope, m.metadata, scopes, filters)

@@ -13,7 +13,7 @@
 --   embedding, embedding_model: usable ones (embedding_is_usable), or NULL
 --   languages, counts: of count_candidates()
 --   scopes, filters: of read_scopes() and read_filter(); a memory that is not within them is as one that is not there
---   digests: whether to return the digests of bodies, for twins to be found, and score_memories all memories
+--   digests: whether to return the digests of bodies, for twins to be found
 --   alone: whether neither neighbours nor label and source count
 -- Embeddings are compared through pgvector where it is installed, in whichever schema, else in plain SQL. An extension
 -- that is dropped afterwards is noticed; one that is added is used once the code is loaded again.
@@ -472,7 +472,7 @@ begin
       'score_memories',
       'digests boolean, alone boolean',
       'digest bigint',
-      E'\n  v_digests boolean := digests;\n  v_everything boolean := digests;\n  v_alone boolean := alone;',
+      E'\n  v_digests boolean := digests;\n  v_everything constant boolean := false;\n  v_alone boolean := alone;',
       format(c_memories, 'case when v_digests then hashtextextended(m.body, 0) end')
     ), (
       'score_all_memories',
