@@ -185,12 +185,12 @@ class Tools:
             scope=None if everywhere else self._scope,
             id=id,
         )
-        others = [Similar.model_validate(each) for each in similar if each.id != memory.id]
+        if any(each.id == memory.id for each in similar):
+            return Remembered.model_validate(memory).model_copy(update={"already": True})
         return Remembered.model_validate(memory).model_copy(
             update={
-                "already": memory in similar or None,
-                "similar": others or None,
-                "advice": _ADVICE if others else None,
+                "similar": [Similar.model_validate(each) for each in similar] or None,
+                "advice": _ADVICE if similar else None,
             }
         )
 

@@ -266,6 +266,8 @@ async def test_remember_tells_what_is_similar(db_url: str) -> None:
         new = await session.answer("remember", body="I use yarn, not npm.")
         assert [each["id"] for each in new["similar"]] == [old["id"]]
         assert "replacement" in new["advice"]
+        again = await session.answer("remember", body="I use yarn, not npm.")
+        assert again["already"] and "similar" not in again
         both = await session.refusal("correct", target=old["id"], body="x", replacement=new["id"])
         assert both.startswith("arguments_invalid (replacement): ")
         for _ in range(2):  # a call may be repeated

@@ -71,7 +71,9 @@ def remember(
         metadata=keys,
         id=id,
     )
-    session.out.remembered(memory, [each for each in similar if each.memory.id != memory.id])
+    # Of what was there already, that was told before.
+    there = any(each.memory.id == memory.id for each in similar)
+    session.out.remembered(memory, [] if there else similar)
 
 
 @command("memstore correct 6f1d2a90 'I use pnpm 9, not npm.'")
