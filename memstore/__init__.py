@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         Role,
         Rule,
         Settings,
+        SimilarMemory,
         Statistic,
         Violation,
     )
@@ -80,6 +81,7 @@ __all__ = [
     "Rule",
     "SchemaOutdated",
     "Settings",
+    "SimilarMemory",
     "StanceRequired",
     "Statistic",
     "StewardRequired",

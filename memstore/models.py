@@ -124,6 +124,21 @@ class RankedMemory:
     eligible: bool
 
 
+@dataclass(frozen=True, slots=True)
+class SimilarMemory:
+    """A memory that a new body may correct or repeat.
+
+    Attributes:
+        memory: The memory.
+        score: Of the body's lexemes and, with an embedding, its meaning, 0 to 1.
+        identical: Whether its body is the same.
+    """
+
+    memory: Memory
+    score: float
+    identical: bool
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Recall(_Redacted):
     """What to tell a model before one turn of a conversation.
@@ -329,6 +344,10 @@ class Settings:
         speaker_share: By how much more a memory counts, 0 to 1, whose label begins with a word of the query.
         source_share: How much the best memory of the same source counts, 0 to 1, beside the memory itself.
         registered_models_only: Whether an embedding needs a model that the operator has registered.
+        user_floor: A user memory that has a semantic score and no lexeme of the query is eligible with a
+            semantic score of at least this, 0 to 1; 0 leaves none out.
+        score_share: The share of the best eligible score, 0 to 1, that a memory with a semantic score needs
+            to be eligible; 0 leaves none out.
     """
 
     maximum_live_memories: int
@@ -343,3 +362,5 @@ class Settings:
     speaker_share: float
     source_share: float
     registered_models_only: bool
+    user_floor: float = 0.0
+    score_share: float = 0.0

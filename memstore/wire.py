@@ -41,6 +41,9 @@ T = TypeVar("T")
 
 _logger: Final = logging.getLogger("memstore")
 
+PAGE: Final = 200
+"""How many memories a page has at most."""
+
 # Characters. A body that is longer is refused, and of a turn models read hardly more.
 _MOST_TO_EMBED: Final = 2000
 # The database reads 512 characters of a turn. Megabytes, such as of a log, would cost time on the way there.

@@ -106,6 +106,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0018-scopes-and-metadata.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0019-quiet-notes') as pending \gset
+\if :pending
+\ir ../migrations/0019-quiet-notes.sql
+\endif
 -- end
 \ir yoyo.sql
 
@@ -272,6 +276,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir functions/recall/rank_claims.sql
 \ir functions/recall/rank_memories.sql
 \ir functions/recall/recall.sql
+\ir functions/recall/similar_memories.sql
 \ir functions/schema/help.sql
 \ir functions/schema/read_json.sql
 \ir functions/schema/schema_version.sql

@@ -50,6 +50,7 @@ READS = {
     "rank_memories": f"{ACTOR}, 'Install the deps with npm.', {VECTOR}",
     "recall": f"{ACTOR}, 'Which package manager is faster, pnpm?', {VECTOR}",
     "schema_version": "",
+    "similar_memories": f"{ACTOR}, 'I use yarn, not npm.', {VECTOR}",
 }
 WRITES = {
     "challenge_memory": f"{ACTOR}, {CLAIM}, 'It seems wrong to me.'",

@@ -19,12 +19,13 @@ from memstore.models import (
     Role,
     Rule,
     Settings,
+    SimilarMemory,
     Statistic,
     Violation,
 )
 from memstore.wire import Function
 
-SCHEMA_VERSION: Final = 18
+SCHEMA_VERSION: Final = 19
 """The oldest schema that has all of these, by the number of its newest migration."""
 
 
@@ -117,6 +118,7 @@ list_memories: Final[Function[list[Memory]]] = Function(
         "after": "uuid",
         "scopes": "text[]",
         "filter": "jsonb",
+        "after_inserted_at": "timestamptz",
     },
     reads=True,
     own=True,
@@ -190,6 +192,8 @@ rank_memories: Final[Function[list[RankedMemory]]] = Function(
         "embedding_model": "text",
         "scopes": "text[]",
         "filter": "jsonb",
+        "maximum": "integer",
+        "include_superseded": "boolean",
     },
     embeds="query",
     reads=True,
@@ -209,6 +213,22 @@ recall: Final[Function[Recall]] = Function(
         "filter": "jsonb",
     },
     embeds="query",
+    reads=True,
+    own=True,
+)
+similar_memories: Final[Function[list[SimilarMemory]]] = Function(
+    "similar_memories",
+    wire.rows(SimilarMemory),
+    {
+        "actor": "uuid",
+        "body": "text",
+        "embedding": "real[]",
+        "embedding_model": "text",
+        "scopes": "text[]",
+        "filter": "jsonb",
+        "maximum": "integer",
+    },
+    embeds="body",
     reads=True,
     own=True,
 )
@@ -281,6 +301,8 @@ configure: Final[Function[Settings]] = Function(
         "speaker_share": "double precision",
         "source_share": "double precision",
         "registered_models_only": "boolean",
+        "user_floor": "double precision",
+        "score_share": "double precision",
     },
     patient=True,
 )

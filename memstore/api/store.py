@@ -22,6 +22,7 @@ from memstore.models import (
     Role,
     Rule,
     Settings,
+    SimilarMemory,
     Statistic,
     Violation,
 )
@@ -358,6 +359,7 @@ class Functions(ABC):
         after: UUID | str | None = None,
         scopes: Sequence[str] | None = None,
         filter: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
+        after_inserted_at: datetime | None = None,
     ) -> list[Memory]:
         """Lists the account's memories, newest first.
 
@@ -373,6 +375,7 @@ class Functions(ABC):
                 only the latter.
             filter: only memories whose metadata contain this object, or one of an array of 100 at most; no
                 key beginning with $, since there are no operators.
+            after_inserted_at: the inserted_at of that last memory, which then may be gone since.
 
         Returns:
             Memories, by inserted_at and id, both descending.
@@ -381,7 +384,7 @@ class Functions(ABC):
             ActorUnknown: The account does not exist.
             InvalidValue: `bucket` is not user, learned or system, or page_size is not 1 to 200, or scopes or
                 filter has another form.
-            MemoryNotFound: `after` is no memory of the account.
+            MemoryNotFound: `after` is no memory of the account, and after_inserted_at is left out.
         """
         return self.run(
             calls.list_memories(
@@ -392,6 +395,7 @@ class Functions(ABC):
                 after=after,
                 scopes=scopes,
                 filter=filter,
+                after_inserted_at=after_inserted_at,
             )
         )
 
@@ -655,6 +659,8 @@ class Functions(ABC):
         embedding_model: str | None = None,
         scopes: Sequence[str] | None = None,
         filter: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
+        maximum: int | None = None,
+        include_superseded: bool = False,
     ) -> list[RankedMemory]:
         """How well each memory of the account fits a turn.
 
@@ -666,8 +672,10 @@ class Functions(ABC):
         word that a memory does not have itself counts by previous_share where the memory before it in the
         same source_ref has it, by next_share where the one after it has, by the squares of these where the
         second before or after has, and of several by the largest. The semantic score is the cosine similarity
-        of the embeddings, where both are of one model; a negative one counts 0. A user memory is always
-        eligible, a learned one with either above its floor; of several with one body the best alone.
+        of the embeddings, where both are of one model; a negative one counts 0. A learned memory is eligible
+        with either above its floor. A user memory always is, unless it has a semantic score below user_floor
+        and no word of the turn. One with a semantic score has to have at least score_share of the best score
+        of an eligible memory, too. Of several with one body the best alone is eligible.
 
         The fused score f is 0.6 of the lexical and 0.4 of the semantic one where the turn has an embedding,
         else the lexical one. Of a memory that the turn names, b = f * (1 + speaker_share), of another b = f;
@@ -680,6 +688,9 @@ class Functions(ABC):
         as in "Anna Lee: I moved": at most three words and a colon, within 42 characters, the first word one
         of the turn, as it is written, and no stop word of the memory's language.
 
+        Superseded memories, where asked for, are never eligible and change no score of the others: their n
+        and df are counted over them alone, and they have no neighbours and no source.
+
         Args:
             actor: the account; None for that of a bound role.
             query: the turn.
@@ -687,6 +698,8 @@ class Functions(ABC):
             embedding_model: its model.
             scopes: as in list_memories: what is not within them counts as not there.
             filter: likewise.
+            maximum: how many at most, 0 or more; all where left out.
+            include_superseded: whether to rank superseded memories too; false by default.
 
         Returns:
             Memory, score, lexical_score, semantic_score (0 to 1, 6 decimals; semantic_score is None where the
@@ -695,7 +708,7 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: `scopes` or filter has another form.
+            InvalidValue: `scopes` or filter has another form, or maximum is below 0.
         """
         return self.run(
             calls.rank_memories(
@@ -705,6 +718,8 @@ class Functions(ABC):
                 embedding_model=embedding_model,
                 scopes=scopes,
                 filter=filter,
+                maximum=maximum,
+                include_superseded=include_superseded,
             )
         )
 
@@ -765,6 +780,57 @@ class Functions(ABC):
                 scopes=scopes,
                 filter=filter,
             ).or_else(None if strict else Recall())
+        )
+
+    def similar_memories(
+        self,
+        actor: UUID | str | None,
+        body: str,
+        *,
+        embedding: Iterable[float] | None = None,
+        embedding_model: str | None = None,
+        scopes: Sequence[str] | None = None,
+        filter: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
+        maximum: int = 3,
+    ) -> list[SimilarMemory]:
+        """What a new body may correct or repeat.
+
+        Calls `memstore.similar_memories`. Asked before or after a memory is written; nothing is merged or
+        refused for it. Where one is out of date, supersede_memory corrects it, and supersede_with puts a
+        memory in its place that is there already.
+
+        The candidates are those of rank_memories, and so is the score, without neighbours, label and source:
+        the share of the body's words that a memory has, and with an embedding 0.6 of that and 0.4 of the
+        cosine similarity. Similar is what scores at least 0.35; where the embeddings don't compare, what has
+        at least 0.25 of the words; and what has the same body, whatever it scores.
+
+        Args:
+            actor: the account; None for that of a bound role.
+            body: the body; of its words count those of its first 512 characters.
+            embedding: the body's embedding; one that no memory could have is as none.
+            embedding_model: its model.
+            scopes: as in list_memories: what is not within them counts as not there.
+            filter: likewise.
+            maximum: how many at most, 0 or more; 3 by default.
+
+        Returns:
+            Memory, score (0 to 1, 6 decimals) and identical (whether its body is the same), the identical
+            first, then best first, then newest, then by id.
+
+        Raises:
+            ActorUnknown: The account does not exist.
+            InvalidValue: `scopes` or filter has another form, or maximum is below 0.
+        """
+        return self.run(
+            calls.similar_memories(
+                actor=actor,
+                body=body,
+                embedding=embedding,
+                embedding_model=embedding_model,
+                scopes=scopes,
+                filter=filter,
+                maximum=maximum,
+            )
         )
 
     def challenge_memory(
@@ -1013,6 +1079,8 @@ class Functions(ABC):
         speaker_share: float | None = None,
         source_share: float | None = None,
         registered_models_only: bool | None = None,
+        user_floor: float | None = None,
+        score_share: float | None = None,
     ) -> Settings:
         """Changes the store's settings and returns them.
 
@@ -1032,6 +1100,10 @@ class Functions(ABC):
             speaker_share: 0 to 1: by how much more a memory counts whose label the turn names.
             source_share: 0 to 1: how much the best memory of the same source_ref counts.
             registered_models_only: whether an embedding needs a model that is registered.
+            user_floor: 0 to 1: the semantic score that makes a user memory eligible which has one and no word
+                of the turn; 0, the default, leaves none out.
+            score_share: 0 to 1: the share of the best eligible score that a memory with a semantic score
+                needs to be eligible; 0, the default, leaves none out.
 
         Returns:
             The settings.
@@ -1055,6 +1127,8 @@ class Functions(ABC):
                 speaker_share=speaker_share,
                 source_share=source_share,
                 registered_models_only=registered_models_only,
+                user_floor=user_floor,
+                score_share=score_share,
             )
         )
 

@@ -19,7 +19,7 @@ from (
       'insert_memory', 'list_memories', 'list_rules', 'memories_as_of', 'memory_history', 'memory_violations',
       'set_embedding', 'supersede_memory', 'supersede_with'
     ]),
-    (4, 'recall', 'Recall', false, array['rank_claims', 'rank_memories', 'recall']),
+    (4, 'recall', 'Recall', false, array['rank_claims', 'rank_memories', 'recall', 'similar_memories']),
     (5, 'governance', 'Governance of the system bucket', false, array[
       'challenge_memory', 'list_claims', 'list_records', 'memory_status', 'promote_memory', 'record_admission',
       'refute_challenge'

@@ -46,6 +46,7 @@ def calls(account: UUID, steward: UUID) -> dict[str, str]:
         "memory_violations": """'{"body": "", "embedding": [1, "x"]}'""".replace(', "x"', ""),
         "list_rules": "",
         "rank_memories": f"{actor}, 'a wide street', '{{1}}', 'm'",
+        "similar_memories": f"{actor}, 'a wide street', '{{1}}', 'm'",
         "rank_claims": f"{actor}, 'a wide street', '{{1}}', 'm'",
         "recall": f"""{actor}, 'a wide street', '{{1}}', 'm', null, null, '{{}}', '[{{"k": 1}}]'""",
         "challenge_memory": f"{actor}, (memstore.insert_memory({judge}, 'c', {system}, id => {claim})).id,"

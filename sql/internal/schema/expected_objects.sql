@@ -143,11 +143,13 @@ c7bba0a08bead6fee0577d01f48ca1d1 column memory_admissions.slug
 1568c6d71c11c12d60fdecc4fd9c82d0 column settings.next_share
 554d95f7e5c320c96c71aa41265a79a1 column settings.previous_share
 f9fd1b30a446d471de39c6af040e6745 column settings.registered_models_only
+3f013d8d83b4dd91e60722f2ffbc3f8c column settings.score_share
 ebb81a4e4855ef0bc850d6e3cdd6ecd2 column settings.semantic_floor
 93cd610cc0504cd0363cdbc1bf01b18e column settings.singleton
 ebb81a4e4855ef0bc850d6e3cdd6ecd2 column settings.source_share
 1568c6d71c11c12d60fdecc4fd9c82d0 column settings.speaker_share
 f9fd1b30a446d471de39c6af040e6745 column settings.system_recall_enabled
+3f013d8d83b4dd91e60722f2ffbc3f8c column settings.user_floor
 54b121672b1a5df83d87b1ba3c433d21 column users.candidates
 27b912376b6e8c2119c0eb4fa2a2664b column users.erased_at
 b3dbf878720f77e35f533a4e60c0c5df column users.external_ref
@@ -264,11 +266,13 @@ a34182297a25987600c01cb0b911a8d0 constraint settings.settings_maximum_system_poo
 ff2b3219ac18b20df1a25e406454ef1a constraint settings.settings_pkey
 b1cdc29137764e74e069060813fc481c constraint settings.settings_previous_share_shape
 9955c902b661f14ff77a64d1ddd8fcae constraint settings.settings_registered_models_only_shape
+aae12c80b6762d721b84e88c28f39b72 constraint settings.settings_score_share_shape
 1826a98faddb52a1263279258a64678d constraint settings.settings_semantic_floor_shape
 778300d1f9854b94002bba96778dd379 constraint settings.settings_singleton_shape
 e0946511f2c3abc49bf06357c1043eee constraint settings.settings_source_share_shape
 4e5df7fad7cd4a60979d09d5a8a89cc5 constraint settings.settings_speaker_share_shape
 a5467c63d849c026cc0243607a806607 constraint settings.settings_system_recall_enabled_shape
+8549b895852158ef4418de677cf5765c constraint settings.settings_user_floor_shape
 9be8c9e3bcacdf85636064066f6a67b6 constraint users.users_erased_at_shape
 99f3560c832ed35e46a3cd2448cfb13f constraint users.users_external_ref_key
 064cd79eb1f6ddf57a4d91a00b851d9a constraint users.users_external_ref_shape
@@ -287,7 +291,7 @@ b91619d7fa0b2e0d8ddbfaec4b466f46 function age_text(timestamp with time zone)
 2c124b629e7191eaab0887cdbccbd633 function any_lexeme(text[])
 136f9900774e2c9c57b6be1d69bf8508 function api_roles_broken(api_roles)
 982eadfb0e4cee13cfe338c74b4c56dc function api_roles_obey(api_roles)
-43f2cc2669ba5f5bfcfa83cc2c11aa3d function best_memories(uuid,text,real[],text,integer,text[],jsonb[])
+cfffd5aac6d0d6b2f1a374d06473e558 function best_memories(uuid,text,real[],text,integer,text[],jsonb[])
 6b59be9fcfe71fa06810b108a095a06e function bind_role(text,uuid)
 04ec942c2e308871174ac4b078ef3937 function body_is_valid(text,text)
 5a282b9c2e0d0a5bc5f2b73c5d4e0897 function catalog_digest()
@@ -304,10 +308,10 @@ fa3e6748564ca3af5aed5a59b36a608b function compile_columns()
 f91560cce9ecd97fdaa869efc6351fff function compile_embedding_is_usable()
 77e331da63b4c17270f1c59e1bd9fc2f function compile_own_api()
 05c6e7c634e5c6fa6edd486f88f12666 function compile_rules(text)
-638890a09683d09e28a9762016e3676b function compile_scores()
+7fca71f30a4afc5b788bb26da09eec67 function compile_scores()
 bc533324f82e365635ec92f8fa3c8fee function complete_memory()
 a1f0ef587de0922f36eaa544017e1aa8 function complete_user()
-d4e8dd648579522fd6e0a267319daf19 function configure(integer,integer,integer,double precision,double precision,double precision,double precision,boolean,integer,double precision,double precision,boolean)
+150e6405c3a922ef5453fa1dee06e41f function configure(integer,integer,integer,double precision,double precision,double precision,double precision,boolean,integer,double precision,double precision,boolean,double precision,double precision)
 8021e3dccc22662148aceb8ad17776ed function content_of(memories)
 210db263b6077e2c59e46e9298987ef5 function correction_of(memories)
 ad73dcfaf5b6fb2c97bdffb172c37719 function count_candidates(uuid,text[],jsonb[])
@@ -362,7 +366,7 @@ d01b2dcb4d030467d6b7e351905951d3 function is_within(text,jsonb,text[],jsonb[])
 e6264b3a51568cecfc4372aa5950772d function lexeme_set(text,text)
 4d51205538853a3f03db03ab190fe4ee function lexemes(text,text)
 79d54cfe7b75bc830f5fe0f22e861901 function list_claims(uuid,text,integer,uuid)
-2d780a64ec1930ea3d68410df0b5cdca function list_memories(uuid,text,boolean,integer,uuid,text[],jsonb)
+912ad1b5a65b5a435011f967d53f386b function list_memories(uuid,text,boolean,integer,uuid,text[],jsonb,timestamp with time zone)
 052f6145b771aee88c1dac9f40fdf8a3 function list_records(uuid,uuid)
 83957331eb1eea7c8e6834f92c0e1a65 function list_roles()
 8be167f97bb1cf60c8cf2683be984bbc function list_rules()
@@ -392,24 +396,25 @@ d8f60ae477417d6b27118676bf15fac9 function my_get_memory(uuid,uuid)
 4b47844f4f5185fd5e84b9823b21d6bc function my_insert_memories(jsonb,uuid)
 4ecfca457289593c3acd2a0d99f2f77d function my_insert_memory(text,text,text,real[],text,text,text,text,date,text,jsonb,text,uuid,text,jsonb,uuid)
 b543d87c42de77b6a00b77f8e4d361c4 function my_list_claims(text,integer,uuid,uuid)
-722128d479ad8d81077982a2b6abe1d1 function my_list_memories(text,boolean,integer,uuid,text[],jsonb,uuid)
+f55a942caf2a7219a81bb0e60abd9e32 function my_list_memories(text,boolean,integer,uuid,text[],jsonb,timestamp with time zone,uuid)
 6f19f4740f2b71a40b7cfccdf62473ab function my_list_records(uuid,uuid)
 83059f2b142a35f512e003df7fb3cc28 function my_memories_as_of(timestamp with time zone,text[],jsonb,uuid)
 93aa18539bed488deb9986505c868ce7 function my_memory_history(uuid,uuid)
 7638f4a63f9874a1698190ba9da9e26c function my_memory_status(uuid,uuid)
 81403e8fba612e73fdeabda8413cd724 function my_promote_memory(uuid,text,jsonb,date,text,uuid)
 993561a21eaaa174a93a56ce87c9cf7e function my_rank_claims(text,real[],text,uuid)
-e5d5e5e573f6c847854a74ac85ae628e function my_rank_memories(text,real[],text,text[],jsonb,uuid)
+b44aa3b1c3199083f403cf819a235173 function my_rank_memories(text,real[],text,text[],jsonb,integer,boolean,uuid)
 eeeeab7514d9950b3404b2f01ab3ce86 function my_recall(text,real[],text,integer,integer,text[],jsonb,uuid)
 ede7b8e98f50017bdc28e9b95f3a0d67 function my_record_admission(uuid,text,text,uuid)
 296ab87f441e8ae6a38aeeeadfe307d1 function my_refute_challenge(uuid,text,uuid)
 fe562f0aa76a4a8067c96eb85618bf1d function my_set_embedding(uuid,real[],text,uuid)
+049f2fecf2914d7a89039eeb7c498708 function my_similar_memories(text,real[],text,text[],jsonb,integer,uuid)
 8b854630ab7d4379d8e966042257a708 function my_supersede_memory(uuid,text,text,text,real[],text,text,text,date,text,jsonb,text,uuid,text,jsonb,uuid)
 15a3d1c81995e11917f3e0e1c5af1b4e function my_supersede_with(uuid,uuid,uuid)
 4cabef37b529ad3a625c617f536fc2f7 function new_memory(users,memories)
 4e92515b640138cb8c83f679e87c83ff function note_grants()
 3527692ba8d42f45a062c77edcd4e851 function note_line(text,text)
-61871943d0a1f4a2023908ca048abadb function objects()
+5c79c67e927d6624ecdeb8174ffd79ee function objects()
 5c42781ff2b372b8c96498a5a97b8f20 function own_account(uuid)
 025d6befcde9eca938a96ee7df1a9285 function probe_words()
 01b5a70481a88c89922252fdabe4b53a function project_deleted_claims()
@@ -418,7 +423,7 @@ cc0216659912a72edca73feb0ba4764e function project_updated_claims()
 d33c75ee950fcae0c67626ca4e1ad1c2 function promote_memory(uuid,uuid,text,jsonb,date,text)
 7f9979b518a5043e53ca109204b130bf function query_lexemes(text,text)
 d3d9ad8611911c1a59298af13dd09ea9 function rank_claims(uuid,text,real[],text)
-d315f1ac4a04c7c59007b520a517f586 function rank_memories(uuid,text,real[],text,text[],jsonb)
+862efd3bd278a9fa3163390b86b3a6bb function rank_memories(uuid,text,real[],text,text[],jsonb,integer,boolean)
 c466144a361c33be302735c9c799d64c function reach_beyond(name[])
 0e7d357024b83c80b5cfa9ee8086d05c function read_account(uuid,text)
 dac2fac7a8a2d664cc953fdd138c8e46 function read_filter(jsonb)
@@ -452,16 +457,19 @@ aaac74fb90846601d7ff4e09dcc21ba8 function restore_grants()
 8906b8fc99352adba708ed076bc26ff5 function revoke_api(text)
 f7f7adcf0878141915583509d1c8542d function revoke_public()
 8d6e49c7da924292402097765c82fa31 function same_content(memories,memories,boolean)
-68ab8de4eb6477420ee9b561b42412b1 function schema_version()
-728e088eec98d6c231af6721b3796895 function score_indexed_memories(uuid,text,text[],bigint[],text[],jsonb[],boolean)
-31df647d2c44527eec16baf4eeb5672b function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
-711b1a395951e47a20a7d093875500ec function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
+27d3f983ec4579e8f6006f2ce06e4223 function schema_version()
+5bd83aa6ae366e26e97a92db23eb7bf2 function score_all_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],integer)
+f509b532577dbbbed9688f0817ac8068 function score_all_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],integer)
+9e1ff3a1628756a8662b6aa9289e23be function score_indexed_memories(uuid,text,text[],bigint[],text[],jsonb[],boolean,boolean)
+03fc048250544920c4f50f799c6d0af4 function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
+bd326627d46bed3c929b637052c2c70f function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
 180266509ffed068bb88ee5a9e4ce263 function set_embedding(uuid,uuid,real[],text)
 82e98f832189779d8b628736e413b920 function set_maximum_live_memories(uuid,integer)
 c2696051f90971df5b0186044d7457fe function set_steward(uuid,boolean)
-7b61b4fb3cea7f116c70652fec66a33e function settings_broken(settings)
-6484891832fddf4d25885ca180cc07e2 function settings_obey(settings)
+7e5181d63dc70ea2e24a1476fe4e79fd function settings_broken(settings)
+eb0dfbc48dc2c1f9f877d9c1386d09ba function settings_obey(settings)
 ecb555942c2c55eb52946792054a2489 function sign_bits(real[])
+285d5f2dfce0fcee6b007dc67014c08b function similar_memories(uuid,text,real[],text,text[],jsonb,integer)
 78b0f531742d7d807c80a3b74adc5a2d function similarities(uuid[],real[],text)
 ab2c43b75897c313b26800a61dd043c5 function similarities(uuid[],real[],text)
 78ffc149a7d2ed8c85a5db92f1767716 function skip_derived_row()
@@ -594,7 +602,7 @@ aba550074c7166fb34fcfddbce4ceb64 trigger users.users_counts
 e3b0c44298fc1c149afbf4c8996fb924 type memstore.admission_record
 e3b0c44298fc1c149afbf4c8996fb924 type memstore.claim
 e3b0c44298fc1c149afbf4c8996fb924 type memstore.memory
-12751d07f5b3de5410c67cd83369dc0d view api
+d62f34486a4b8e5f470669dbc9aab0a3 view api
 36f7cf04a0ca35c8dc205e46abe161ca view api_functions
 cf5ed1f6f2016a58304b4885856c87ee view bundles
 3e47a06a20d17fb75d9bc1cb6c920979 view memory_columns

@@ -78,6 +78,7 @@ def statements() -> dict[str, str]:
         "insert_memory": f"'{OTHER}', e'{TEXT}', {embedding}",
         "rank_memories": f"'{OTHER}', e'{TEXT} Haus', {embedding}",
         "recall": f"'{OTHER}', e'{TEXT} Haus', {embedding}",
+        "similar_memories": f"'{OTHER}', e'{TEXT} Haus', {embedding}",
     }
     queries = [*first.items(), *own.items(), *calls(ACCOUNT, STEWARD).items(), *operator.items()]
     return {

@@ -40,6 +40,13 @@ READS = {
         f"select * from memstore.recall(%s, '{TURN}', '{{1, 2, 3, 4}}', 'model', filter => '{{\"k\": 1}}')"
     ),
     "rank_memories": Call(f"select * from memstore.rank_memories(%s, '{TURN}', '{{1, 2, 3, 4}}', 'model')"),
+    "rank_superseded": Call(
+        f"select * from memstore.rank_memories(%s, '{TURN}', include_superseded => true)"
+    ),
+    "similar_memories": Call(
+        f"select * from memstore.similar_memories(%s, '{TURN}', '{{1, 2, 3, 4}}', 'model')"
+    ),
+    "similar_by_words": Call(f"select * from memstore.similar_memories(%s, '{TURN}')"),
     "rank_claims": Call(f"select * from memstore.rank_claims(%s, '{TURN}', '{{1, 2, 3, 4}}', 'model')"),
     "list_memories": Call("select * from memstore.list_memories(%s)"),
     "list_of_a_bucket": Call("select * from memstore.list_memories(%s, 'learned')"),
