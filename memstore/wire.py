@@ -35,7 +35,7 @@ from memstore.errors import (
     StoreOverloaded,
     StoreUnavailable,
 )
-from memstore.models import Document, Memory, Recall
+from memstore.models import Document, Item, Memory, Recall
 
 T = TypeVar("T")
 
@@ -470,6 +470,21 @@ def nothing(documents: list[Any]) -> None:
     """Reads the answer of a function that returns none."""
 
 
+def values(documents: list[Any]) -> list[Any]:
+    """Reads values that have the same type in JSON and in Python."""
+    return documents
+
+
+def path(documents: list[Any]) -> tuple[str, ...]:
+    """Reads one array of texts."""
+    return tuple(documents[0])
+
+
+def paths(documents: list[Any]) -> list[tuple[str, ...]]:
+    """Reads arrays of texts."""
+    return list(map(tuple, documents))
+
+
 def document(documents: list[Any]) -> Document:
     """Reads one JSON object."""
     return Document(documents[0])
@@ -528,6 +543,10 @@ _FIELDS: Final[dict[str, Callable[[Any], object]]] = {
     "memory_id": UUID,
     "challenge_id": UUID,
     "memory": lambda document: _one(Memory, document),
+    "item": lambda document: _one(Item, document),
+    "namespace": tuple,
+    "ttl_seconds": float,
+    "expires_at": _time,
     # JSON writes 1.0 as 1.
     "score": float,
     "lexical_score": float,

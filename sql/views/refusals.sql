@@ -16,8 +16,8 @@ from (
     ('id_taken', 'MS004', 'The id is taken.',
       'Repeat a call with the same content, or leave the id out.'),
     ('quota_reached', 'MS005', 'The account holds as much of this as it may.',
-      'Of memories, correct or delete some, or have the operator raise maximum_live_memories; of challenges, wait for '
-      'answers.'),
+      'Of memories, correct or delete some, or have the operator raise maximum_live_memories; of items, delete some, or '
+      'have maximum_items raised; of challenges, wait for answers.'),
     ('steward_required', 'MS006', 'Only a steward may do this.',
       'The operator marks stewards with set_steward.'),
     ('record_target_not_found', 'MS007', 'There is no such claim.',
@@ -46,6 +46,10 @@ from (
       'Restore the file: a migration that was applied never changes.'),
     ('deployment_newer', 'MS021', 'This migration is not in the version that is being installed.',
       'Install the memstore that applied it, or a newer one.'),
+    ('item_changed', 'MS022', 'The item is no more of the version that the call names.',
+      'Read it again, and repeat the change.'),
+    ('item_is_kept', 'MS023', 'An item stays with its account, and each change has a new version.',
+      'Write items with put_items.'),
     ('restored_by_inserts', 'MS025', 'The rows of a dump are restored by COPY alone.',
       'Dump them without --inserts, --column-inserts and --rows-per-insert; or restore a dump of the whole schema.')
 ) r (name, sqlstate, message, hint);
