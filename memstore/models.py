@@ -345,7 +345,7 @@ class Statistic:
 
 
 class Document(dict[str, object]):
-    """A JSON object as `export_memories`, `export_items` and `export_account` give it; its `repr` has its keys alone."""
+    """A JSON object as an export function gives it; its `repr` has its keys alone."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__qualname__}: {', '.join(self)}>"

@@ -14,6 +14,7 @@ begin
   return namespace is not null
     and pg_catalog.array_ndims(namespace) operator(pg_catalog.=) 1
     and pg_catalog.array_lower(namespace, 1) operator(pg_catalog.=) 1
+    and pg_catalog.cardinality(namespace) operator(pg_catalog.>=) 1
     and pg_catalog.cardinality(namespace) operator(pg_catalog.<=) 32
     and pg_catalog.array_position(namespace, null) is null
     and '' operator(pg_catalog.<>) all (namespace);

@@ -42,14 +42,14 @@ from (
       'Grant another role, or end the binding with unbind_role: list_roles shows it.'),
     ('role_unbound', 'MS017', 'The role reaches more than one account.',
       'Bind a role of its own, that owns and can do nothing else here, as bind_role''s page says.'),
+    ('item_changed', 'MS018', 'The item is no more of the version that the call names.',
+      'Read it again, and repeat the change.'),
+    ('item_is_kept', 'MS019', 'An item stays with its account, and each change has a new version.',
+      'Write items with put_items.'),
     ('migration_changed', 'MS020', 'This migration was applied from another file.',
       'Restore the file: a migration that was applied never changes.'),
     ('deployment_newer', 'MS021', 'This migration is not in the version that is being installed.',
       'Install the memstore that applied it, or a newer one.'),
-    ('item_changed', 'MS022', 'The item is no more of the version that the call names.',
-      'Read it again, and repeat the change.'),
-    ('item_is_kept', 'MS023', 'An item stays with its account, and each change has a new version.',
-      'Write items with put_items.'),
     ('restored_by_inserts', 'MS025', 'The rows of a dump are restored by COPY alone.',
       'Dump them without --inserts, --column-inserts and --rows-per-insert; or restore a dump of the whole schema.')
 ) r (name, sqlstate, message, hint);

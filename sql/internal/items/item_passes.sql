@@ -8,11 +8,11 @@ as $$
   select (path is null or coalesce(value @@ path, false))
     and (
       equal is null
-      or not exists (select from jsonb_each(equal) e where (value -> e.key = e.value) is not true)
+      or not exists (select from jsonb_each(equal) e (key, operand) where (value -> e.key = e.operand) is not true)
     )
     and (
       unequal is null
-      or not exists (select from jsonb_each(unequal) e where (value -> e.key <> e.value) is not true)
+      or not exists (select from jsonb_each(unequal) e (key, operand) where (value -> e.key <> e.operand) is not true)
     )
 $$;
 

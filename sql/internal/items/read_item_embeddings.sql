@@ -24,7 +24,7 @@ begin
     );
     if jsonb_array_length(v_given.embeddings) > 100
       or jsonb_array_length(v_given.embeddings) > (
-        select count(distinct e.value -> 'field') from jsonb_array_elements(v_given.embeddings) e
+        select count(distinct coalesce(e.value -> 'field', 'null')) from jsonb_array_elements(v_given.embeddings) e
       )
     then
       perform memstore.refuse_argument('embeddings', 'at most 100, each of another field', v_given.context);

@@ -1,8 +1,8 @@
 -- Reads the filter of a search: an object of keys of the value, each with a value that it must equal, or with an object of
 -- operators. A key that is missing passes no condition.
 -- Returns: a jsonpath, strict so that arrays are not searched through, for what compares with numbers, strings, booleans
--- and null; and, since a jsonpath compares nothing else, the arrays and objects that keys must equal, and must not.
--- NULL where there is no such condition.
+-- and null; the arrays and objects that keys must equal, which a jsonpath compares with nothing; and what keys must not
+-- equal, since to a jsonpath values of two types are neither equal nor unequal. NULL where there is no such condition.
 create or replace function memstore.read_item_filter(
   filter jsonb,
   out path jsonpath,
@@ -26,9 +26,9 @@ begin
   select
     string_agg(
       format('$.%s %s %s', to_json(c.key), c.symbol, c.operand), ' && '
-    ) filter (where c.scalar),
+    ) filter (where c.scalar and c.operator <> '$ne'),
     jsonb_object_agg(c.key, c.operand) filter (where not c.scalar and c.operator = '$eq'),
-    jsonb_object_agg(c.key, c.operand) filter (where not c.scalar and c.operator = '$ne')
+    jsonb_object_agg(c.key, c.operand) filter (where c.operator = '$ne')
   into v_terms, equal, unequal
   from (
     select
@@ -38,7 +38,6 @@ begin
       jsonb_typeof(o.value) not in ('array', 'object') as scalar,
       case o.key
         when '$eq' then '=='
-        when '$ne' then '!='
         when '$gt' then '>'
         when '$gte' then '>='
         when '$lt' then '<'

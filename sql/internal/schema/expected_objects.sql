@@ -340,7 +340,7 @@ b91619d7fa0b2e0d8ddbfaec4b466f46 function age_text(timestamp with time zone)
 136f9900774e2c9c57b6be1d69bf8508 function api_roles_broken(api_roles)
 982eadfb0e4cee13cfe338c74b4c56dc function api_roles_obey(api_roles)
 43f2cc2669ba5f5bfcfa83cc2c11aa3d function best_memories(uuid,text,real[],text,integer,text[],jsonb[])
-6b59be9fcfe71fa06810b108a095a06e function bind_role(text,uuid)
+120e5b5a6ebca443445a728c84d96cb5 function bind_role(text,uuid)
 04ec942c2e308871174ac4b078ef3937 function body_is_valid(text,text)
 5a282b9c2e0d0a5bc5f2b73c5d4e0897 function catalog_digest()
 6e9e869f23ffe101e611caf4a27c15b5 function chain_accounts(uuid,uuid[])
@@ -420,7 +420,7 @@ d01b2dcb4d030467d6b7e351905951d3 function is_within(text,jsonb,text[],jsonb[])
 04ba2da27d4cd54bc956d9bc9ecbe473 function item_embeddings_broken(item_embeddings)
 4512c236466a2c6eeadbf87983181eaa function item_embeddings_obey(item_embeddings)
 09d073e88cab5c853f111f2366479827 function item_key_is_valid(text,text[])
-f33c69d9913d3b83f782a24f70bc2aa0 function item_passes(jsonb,jsonpath,jsonb,jsonb)
+8c9f9d9279c7aece4865d0d2fe248ee9 function item_passes(jsonb,jsonpath,jsonb,jsonb)
 8906e635dee4a33152192c6b8a3eab16 function item_similarities(uuid[],real[],text)
 c0f72eae561cf2e5e95f06cf0ebec698 function item_similarities(uuid[],real[],text)
 a4e4f084b2182244a8005e219533ac9b function item_text(jsonb)
@@ -485,7 +485,7 @@ bbf93da10b23deaa2cd84aee33ed472c function my_search_items(text[],text,jsonb,real
 fe562f0aa76a4a8067c96eb85618bf1d function my_set_embedding(uuid,real[],text,uuid)
 8b854630ab7d4379d8e966042257a708 function my_supersede_memory(uuid,text,text,text,real[],text,text,text,date,text,jsonb,text,uuid,text,jsonb,uuid)
 15a3d1c81995e11917f3e0e1c5af1b4e function my_supersede_with(uuid,uuid,uuid)
-5ed1781e0e780aa0558ef42baffb92f8 function namespace_is_valid(text[])
+06997f0837c1243382257bba194d98d7 function namespace_is_valid(text[])
 4cabef37b529ad3a625c617f536fc2f7 function new_memory(users,memories)
 57f76abd91f72645b086f16547372ae7 function note_grants()
 3527692ba8d42f45a062c77edcd4e851 function note_line(text,text)
@@ -505,8 +505,8 @@ c466144a361c33be302735c9c799d64c function reach_beyond(name[])
 0e7d357024b83c80b5cfa9ee8086d05c function read_account(uuid,text)
 555ca0e45f6a88071788fbd80387cc77 function read_embedding(jsonb)
 dac2fac7a8a2d664cc953fdd138c8e46 function read_filter(jsonb)
-f30b9be1eb134b3b368a2b42aafab55e function read_item_embeddings(jsonb,items[])
-e31196bf4950ebebcc3ea9fe5feabc9f function read_item_filter(jsonb)
+fa5fde88aaf521b1e9b778104200a56d function read_item_embeddings(jsonb,items[])
+e171e32506d1787c62831a31be16ce10 function read_item_filter(jsonb)
 edae3f962382b654127b6b5f3564fc2c function read_items(users,jsonb,boolean,boolean)
 17fc98b46b113d191c14ea6798127864 function read_json(text)
 285ceb29ec579f67eeafd7b8706dbabd function read_memories(users,jsonb,boolean)
@@ -710,7 +710,7 @@ f9a6f6289888d982495eba43a6b9f279 view api
 0d2dbee8ed41b849a83b430bb1780fdc view bundles
 3e47a06a20d17fb75d9bc1cb6c920979 view memory_columns
 04a2df50d72e21630a726ec9219a276e view pages
-58029506aa83fadf779cf3c9717f08d3 view refusals
+eb4029a5e4bcd2b840e445652663d835 view refusals
 80a3737499b6e186657273685ba37f0e view rules
 ',
     '^([0-9a-f]+) ([a-z_]+) (.+)$',
