@@ -536,7 +536,7 @@ def _time(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-# By the field's name, which has one type in all dataclasses. The others have the same type in JSON.
+# By the field's name. The others have the same type in JSON.
 _FIELDS: Final[dict[str, Callable[[Any], object]]] = {
     "id": UUID,
     "user_id": lru_cache(100)(UUID),  # an answer is mostly of one account
@@ -563,7 +563,8 @@ _FIELDS: Final[dict[str, Callable[[Any], object]]] = {
     "superseded_at": _time,
     "inserted_at": _time,
     "updated_at": _time,
-    "value": float,
+    # Of a statistic a number, of an item an object.
+    "value": lambda value: value if isinstance(value, dict) else float(value),
     "accounts": lambda documents: tuple(map(UUID, documents)),
     "lacking": tuple,
     "extra": tuple,

@@ -5,7 +5,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain, islice
+from functools import partial
+from itertools import chain, groupby
 from typing import IO, Any, TypeVar
 from uuid import UUID
 
@@ -128,45 +129,37 @@ class Import:
         items = first.item.get("items", 0)
         if not isinstance(language, str) or not isinstance(memories, int) or not isinstance(items, int):
             raise _malformed(first.number, "The line isn't as memstore export writes it.")
+        totals = {False: 0, True: 0}
         with self._connection.transaction():
             actor = self._account(language)
             before = self._number(actor)
-            total = 0
-            for batch in _batches(islice(lines, memories), count):
-                try:
-                    written = self._write(
-                        batch,
-                        "import_memories",
-                        lambda given: self._store.import_memories(
-                            actor, given, raise_ceiling=self._raise_ceiling
-                        ),
-                    )
-                except LineRefused as refused:
-                    if isinstance(refused.refusal, QuotaReached):
-                        refused.where = f"the file, which has {first.item.get('live_memories')} live memories"
-                    raise
-                total += len(written)
-                self.replaced_otherwise += sum(map(_replaced_otherwise, written, batch.items))
-                yield batch.size
-            _require_all(total, memories, "memories")
-            imported, total = self._number(actor) - before, 0
-            for batch in _batches(lines, count):
-                try:
-                    imported += self._write(
-                        batch,
-                        "import_items",
-                        lambda given: self._store.import_items(
-                            actor, given, raise_maximum=self._raise_ceiling
-                        ),
-                    )
-                except LineRefused as refused:
-                    if isinstance(refused.refusal, QuotaReached):
-                        refused.where = f"the file, which has {items} items"
-                    raise
-                total += len(batch.lines)
-                yield batch.size
-            _require_all(total, items, "items")
-        self.imported, self.already_there = imported, memories + items - imported
+            for is_item, group in groupby(lines, _is_item):
+                function = "import_items" if is_item else "import_memories"
+                write = partial(self._import_items if is_item else self._import_memories, actor)
+                for batch in _batches(group, count):
+                    try:
+                        self._write(batch, function, write)
+                    except LineRefused as refused:
+                        if isinstance(refused.refusal, QuotaReached):
+                            live = f"{first.item.get('live_memories')} live memories"
+                            refused.where = f"the file, which has {f'{items} items' if is_item else live}"
+                        raise
+                    totals[is_item] += len(batch.lines)
+                    yield batch.size
+            for is_item, expected in ((False, memories), (True, items)):
+                if totals[is_item] != expected:
+                    what = "items" if is_item else "memories"
+                    problem = f"It has {totals[is_item]} of its {expected} {what}: it isn't whole."
+                    raise LineRefused("the file", MemstoreError(problem, name="file_cut"))
+            self.imported += self._number(actor) - before
+        self.already_there = memories + items - self.imported
+
+    def _import_memories(self, actor: UUID, given: list[Mapping[str, object]]) -> None:
+        memories = self._store.import_memories(actor, given, raise_ceiling=self._raise_ceiling)
+        self.replaced_otherwise += sum(map(_replaced_otherwise, memories, given))
+
+    def _import_items(self, actor: UUID, given: list[Mapping[str, object]]) -> None:
+        self.imported += self._store.import_items(actor, given, raise_maximum=self._raise_ceiling)
 
     def _number(self, actor: UUID) -> int:
         return int(str(self._store.export_account(actor)["memories"]))
@@ -181,10 +174,8 @@ class Import:
         raise _locate(refusal, batch, function)
 
 
-def _require_all(total: int, expected: int, what: str) -> None:
-    if total != expected:
-        problem = f"It has {total} of its {expected} {what}: it isn't whole."
-        raise LineRefused("the file", MemstoreError(problem, name="file_cut"))
+def _is_item(line: _Line) -> bool:
+    return isinstance(line.item, dict) and "namespace" in line.item
 
 
 def _replaced_otherwise(memory: Memory, item: Mapping[str, object]) -> bool:

@@ -171,7 +171,6 @@ begin
     language = 'english',
     steward = false,
     maximum_live_memories = 0,
-    maximum_items = 0,
     has_twins = false,
     erased_at = clock_timestamp()
   where u.id = delete_user.actor;
