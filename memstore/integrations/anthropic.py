@@ -134,7 +134,7 @@ class MemstoreMemoryTool(BetaAbstractMemoryTool):
                 raise ToolError(f"The path {command.old_path} does not exist")
             if new[: len(old)] == old:
                 raise ToolError(f"The destination {command.new_path} lies in {command.old_path}")
-            changes = []
+            changes: list[dict[str, object]] = []
             for path, item in moved:
                 changes.append(_change(path, None, item.version))
                 changes.append(_change(new + path[len(old) :], _text_of(item), 0))
@@ -187,8 +187,7 @@ class MemstoreMemoryTool(BetaAbstractMemoryTool):
         return True
 
     def _delete(self, paths: list[_Path]) -> bool:
-        changes = [{"namespace": path[:-1], "key": path[-1], "value": None} for path in paths]
-        return bool(changes) and self._put(*changes)
+        return bool(paths) and self._put(*(_change(path, None, None) for path in paths))
 
 
 class AsyncMemstoreMemoryTool(BetaAsyncAbstractMemoryTool):
@@ -248,7 +247,7 @@ def _labels(path: str) -> _Path:
     return (ROOT, *labels)
 
 
-def _change(path: _Path, text: str | None, version: int) -> dict[str, object]:
+def _change(path: _Path, text: str | None, version: int | None) -> dict[str, object]:
     value = None if text is None else {"content": text}
     return {"namespace": path[:-1], "key": path[-1], "value": value, "if_version": version}
 
@@ -271,7 +270,7 @@ def _numbered(lines: list[str], first: int, last: int) -> str:
 
 
 def _listing(shown: str, depth: int, files: list[tuple[_Path, Item]]) -> str:
-    """What is in a folder, with the sizes of the texts, of a folder those of what is in it, hidden files too."""
+    """What is in a folder, with the sizes of the texts, those of hidden files counted."""
     sizes: dict[_Path, int] = {}
     folders: set[_Path] = set()
     total = 0

@@ -384,8 +384,8 @@ class MemstoreStore(_MemstoreBase):
 class AsyncMemstoreStore(_MemstoreBase):
     """The same over a `memstore.AsyncStore`, made in the event loop that it is used in.
 
-    Ops that are asked for at once are done as one batch. Where the database refuses it, each caller's are done
-    by themselves, so that a refusal is told to its own caller alone.
+    Ops that are asked for at once are done as one batch. Where the database refuses it, each caller's are
+    done by themselves, so that a refusal is told to its own caller alone.
     """
 
     def __init__(

@@ -1,7 +1,8 @@
 """The suites that other projects ship, run against memstore: `python -m tests.peers [SUITE ...]`.
 
-Their source distributions are downloaded by hash, unpacked and run as they are; a plugin of plugins/ replaces what they
-import. expected/ names each test that fails, with the reason. What fails or passes otherwise is an error.
+Their source distributions are downloaded by hash, unpacked and run as they are; a plugin of plugins/ replaces
+what they import. expected/ names each test that fails, with the reason. What fails or passes otherwise is an
+error.
 """
 
 from __future__ import annotations
@@ -55,6 +56,8 @@ SUITES = {
         "langgraph-checkpoint-postgres", "tests/test_async_store.py", "swap_langgraph"
     ),
     "checkpoint-store": Suite("langgraph-checkpoint", "tests/test_store.py", "swap_langgraph"),
+    # Ours, where a framework ships no tests; in the same environment.
+    "own": Suite("", "tests/peers/own", "", ("-o", "asyncio_mode=auto", "--confcutdir=tests/peers/own")),
     "memory-tool": Suite(
         "anthropic",
         "tests/lib/tools/memory_tools/test_filesystem.py",
@@ -85,18 +88,9 @@ def unpack(python: Path) -> dict[str, Path]:
         if target.exists():
             continue
         # Their build requirements are in the environment: an isolated one would be made for each.
-        command = [
-            python,
-            "-m",
-            "pip",
-            "download",
-            "-q",
-            "--no-deps",
-            "--no-build-isolation",
-            "--require-hashes",
-        ]
-        command += ["--no-binary", ":all:", "-r", HERE / "sources.txt", "-d", folder]
-        subprocess.run(command, check=True)
+        options = ["-q", "--no-deps", "--no-build-isolation", "--require-hashes", "--no-binary", ":all:"]
+        options += ["-r", str(HERE / "sources.txt"), "-d", str(folder)]
+        subprocess.run([python, "-m", "pip", "download", *options], check=True)
         for archive in folder.glob("*.tar.gz"):
             with tarfile.open(archive) as packed:
                 packed.extractall(folder, filter="data")
@@ -119,15 +113,16 @@ def install(server: Server) -> str:
 def run(python: Path, folder: Path, suite: Suite, url: str) -> tuple[dict[str, bool], str]:
     """Of each test that ran whether it passed, and what pytest said."""
     conftest = folder / "tests" / "conftest.py"
-    if conftest.exists():
+    if folder != ROOT and conftest.exists():
         text = conftest.read_text(encoding="utf-8")
         conftest.write_text(
             re.sub(rf"{re.escape(URL)}|postgres://[^@]+@%[^/]+/", url, text), encoding="utf-8"
         )
     with tempfile.TemporaryDirectory() as place:
         report = Path(place, "report.xml")
-        command = [python, "-m", "pytest", "-q", "-p", suite.plugin, "--tb=short", f"--junit-xml={report}"]
-        command += ["-p", "no:cacheprovider", *suite.options, suite.tests]
+        options = ["-q", "--tb=short", "-p", "no:cacheprovider", f"--junit-xml={report}", *suite.options]
+        options += ["-p", suite.plugin] if suite.plugin else []
+        command = [str(python), "-m", "pytest", *options, suite.tests]
         environment = {
             **os.environ,
             "PYTHONPATH": f"{HERE / 'plugins'}:{ROOT}",
@@ -139,7 +134,7 @@ def run(python: Path, folder: Path, suite: Suite, url: str) -> tuple[dict[str, b
         )
         if not report.exists():
             raise SystemExit(said.stdout + said.stderr)
-        cases = ElementTree.parse(report).getroot().iter("testcase")  # noqa: S314
+        cases = ElementTree.parse(report).getroot().iter("testcase")
         results: dict[str, bool] = {}
         for case in cases:
             if case.find("skipped") is None:
@@ -172,7 +167,7 @@ def main(names: list[str]) -> int:
         url = install(server)
         for name in names or SUITES:
             suite = SUITES[name]
-            results, said = run(python, sources[suite.source], suite, url)
+            results, said = run(python, sources.get(suite.source, ROOT), suite, url)
             Path(f"{PLACE / name}.log").write_text(said, encoding="utf-8")
             failed = {test for test, passed in results.items() if not passed}
             known = expected(name)

@@ -86,7 +86,7 @@ select memstore.supersede_memory(
 select memstore.put_items(pg_temp.account(ref), jsonb_build_array(
   '{"namespace": ["kept", "a.b"], "key": "%", "value": {"text": "Straße"}, "ttl_seconds": 1e8}'::jsonb,
   '{"namespace": ["kept"], "key": "k", "value": {"n": 1e-7}, "embeddings":
-    [{"field": "$", "embedding": [1, 2], "embedding_model": "of items"}]}'))
+    [{"field": "$", "embedding": [1, 2], "embedding_model": "of items"}]}'::jsonb))
 from unnest('{s,b,gone}'::text[]) ref;
 select memstore.put_items(
   pg_temp.account('s'), '[{"namespace": ["kept"], "key": "gone", "value": null}]');

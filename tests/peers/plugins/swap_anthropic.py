@@ -1,7 +1,7 @@
 """The suite of the SDK's memory tool over files, against memstore: `pytest -p swap_anthropic`.
 
-The suite looks at files, and makes some: each command first takes files that are new to items, and then writes what items
-there are to files.
+The suite looks at files, and makes some: each command first takes files that are new to items, and then
+writes what items there are to files.
 """
 
 from __future__ import annotations
@@ -79,5 +79,5 @@ def _around(name: str) -> Callable[..., Any]:
 
 for _name in ("view", "create", "str_replace", "insert", "delete", "rename"):
     setattr(Mirrored, _name, _around(_name))
-peer.BetaLocalFilesystemMemoryTool = Mirrored  # type: ignore[misc, assignment]
-peer.BetaAsyncLocalFilesystemMemoryTool = AsyncMirrored  # type: ignore[misc, assignment]
+peer.BetaLocalFilesystemMemoryTool = Mirrored
+peer.BetaAsyncLocalFilesystemMemoryTool = AsyncMirrored

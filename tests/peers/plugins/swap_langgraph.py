@@ -6,7 +6,7 @@ import itertools
 import os
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
 import langgraph.store.memory
 import langgraph.store.postgres
@@ -28,7 +28,7 @@ def _options(index: dict[str, Any] | None, ttl: Any) -> dict[str, Any]:
 class Swapped(MemstoreStore):
     """With the arguments that the suites give, and the cursor with which they look at their table."""
 
-    MIGRATIONS: list[str] = []
+    MIGRATIONS: ClassVar[list[str]] = []
     url = ""
 
     @classmethod
@@ -43,7 +43,7 @@ class Swapped(MemstoreStore):
         ttl: Any = None,
     ) -> Iterator[MemstoreStore]:
         with super().from_conn_string(conn_string, **_options(index, ttl)) as store:
-            store.url = conn_string  # type: ignore[attr-defined]
+            store.url = conn_string
             yield store
 
     @contextmanager
@@ -55,7 +55,7 @@ class Swapped(MemstoreStore):
 class AsyncSwapped(AsyncMemstoreStore):
     """Likewise."""
 
-    MIGRATIONS: list[str] = []
+    MIGRATIONS: ClassVar[list[str]] = []
     url = ""
 
     @classmethod
@@ -70,7 +70,7 @@ class AsyncSwapped(AsyncMemstoreStore):
         ttl: Any = None,
     ) -> AsyncIterator[AsyncMemstoreStore]:
         async with super().from_conn_string(conn_string, **_options(index, ttl)) as store:
-            store.url = conn_string  # type: ignore[attr-defined]
+            store.url = conn_string
             yield store
 
     @asynccontextmanager
@@ -91,7 +91,7 @@ class InMemory(MemstoreStore):
         super().__init__(Store(os.environ["MEMSTORE_PEERS_URL"]), account=account, index=index)
 
 
-langgraph.store.postgres.PostgresStore = Swapped  # type: ignore[misc]
-langgraph.store.postgres.AsyncPostgresStore = AsyncSwapped  # type: ignore[misc]
+langgraph.store.postgres.PostgresStore = Swapped
+langgraph.store.postgres.AsyncPostgresStore = AsyncSwapped
 if os.environ.get("MEMSTORE_PEERS_SUITE") == "langgraph-checkpoint":
-    langgraph.store.memory.InMemoryStore = InMemory  # type: ignore[misc, assignment]
+    langgraph.store.memory.InMemoryStore = InMemory
