@@ -21,21 +21,29 @@ declare
   v_now timestamptz := clock_timestamp();
   v_ids uuid[];
   v_found bigint[];
+  v_versions bigint[] := array_fill(null::bigint, array[cardinality(candidates)]);
   v_item integer;
   v_model record;
+  v_written record;
   v_deletes boolean;
   v_inserts boolean;
+  v_updates boolean;
+  v_embedded boolean;
 begin
   select
     array_agg(s.id order by c.ordinality),
     array_agg(case when s.expires_at <= v_now then 0 else coalesce(s.version, 0) end order by c.ordinality),
     bool_or(c.value is null),
-    bool_or(c.value is not null and s.id is null)
-  into v_ids, v_found, v_deletes, v_inserts
+    bool_or(c.value is not null and s.id is null),
+    bool_or(c.value is not null and s.id is not null),
+    bool_or(s.embedded)
+  into v_ids, v_found, v_deletes, v_inserts, v_updates, v_embedded
   from unnest(candidates) with ordinality c
   -- OFFSET makes each one look-up by the path.
   left join lateral (
-    select i.id, i.version, i.expires_at
+    select
+      i.id, i.version, i.expires_at,
+      exists (select from memstore.item_embeddings e where e.item_id = i.id) as embedded
     from memstore.items i
     where i.user_id = c.user_id
     and i.namespace = c.namespace
@@ -55,8 +63,11 @@ begin
     end if;
   end if;
 
-  delete from memstore.item_embeddings e
-  where e.item_id = any (v_ids);
+  -- A statement that writes no row fires its triggers all the same.
+  if v_embedded then
+    delete from memstore.item_embeddings e
+    where e.item_id = any (v_ids);
+  end if;
   if v_deletes then
     delete from memstore.items i
     where i.id in (
@@ -66,27 +77,34 @@ begin
     );
   end if;
 
-  update memstore.items i
-  set
-    value = c.value,
-    indexed = c.indexed,
-    language = c.language,
-    ttl_seconds = c.ttl_seconds,
-    expires_at = case
-      when with_history then c.expires_at
-      else v_now + c.ttl_seconds * interval '1 second'
-    end,
-    version = nextval('memstore.item_versions'),
-    inserted_at = case
-      when with_history then c.inserted_at
-      when i.expires_at <= v_now then v_now
-      else i.inserted_at
-    end,
-    -- The clock may have been set back.
-    updated_at = case when with_history then c.updated_at else greatest(v_now, i.inserted_at) end
-  from unnest(candidates) with ordinality c
-  where i.id = v_ids[c.ordinality]
-  and c.value is not null;
+  if v_updates then
+    for v_written in
+      update memstore.items i
+      set
+        value = c.value,
+        indexed = c.indexed,
+        language = c.language,
+        ttl_seconds = c.ttl_seconds,
+        expires_at = case
+          when with_history then c.expires_at
+          else v_now + c.ttl_seconds * interval '1 second'
+        end,
+        version = nextval('memstore.item_versions'),
+        inserted_at = case
+          when with_history then c.inserted_at
+          when i.expires_at <= v_now then v_now
+          else i.inserted_at
+        end,
+        -- The clock may have been set back.
+        updated_at = case when with_history then c.updated_at else greatest(v_now, i.inserted_at) end
+      from unnest(candidates) with ordinality c
+      where i.id = v_ids[c.ordinality]
+      and c.value is not null
+      returning c.ordinality, i.version
+    loop
+      v_versions[v_written.ordinality] := v_written.version;
+    end loop;
+  end if;
   if v_inserts then
     insert into memstore.items (
       id, user_id, namespace, key, value, indexed, language, ttl_seconds, expires_at, inserted_at, updated_at
@@ -100,6 +118,13 @@ begin
     where v_ids[c.ordinality] is null
     and c.value is not null
     order by c.ordinality;
+    for v_written in
+      select c.ordinality, i.version
+      from unnest(candidates) with ordinality c
+      join memstore.items i on i.id = c.id
+    loop
+      v_versions[v_written.ordinality] := v_written.version;
+    end loop;
   end if;
 
   if embeddings <> '{}' then
@@ -120,9 +145,8 @@ begin
   end if;
 
   return query
-  select (select i.version from memstore.items i where i.id = coalesce(v_ids[c.ordinality], c.id))
-  from unnest(candidates) with ordinality c
-  order by c.ordinality;
+  select n.version
+  from unnest(v_versions) n (version);
 end
 $$;
 
