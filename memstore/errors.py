@@ -72,7 +72,11 @@ class IdTaken(MemstoreError):
 
 
 class QuotaReached(MemstoreError):
-    """The account is full, or has as many open challenges as it may."""
+    """The account is full, or has as many items or open challenges as it may."""
+
+
+class ItemChanged(MemstoreError):
+    """The item is no more of the version that the call names."""
 
 
 class StewardRequired(MemstoreError):
@@ -133,6 +137,8 @@ REFUSALS: Final[dict[str, type[MemstoreError]]] = {
     "embedding_dimensions_differ": InvalidMemory,
     "embedding_model_unregistered": InvalidMemory,
     "id_taken": IdTaken,
+    "item_changed": ItemChanged,
+    "item_is_kept": MemstoreError,
     "memory_is_immutable": MemoryIsImmutable,
     "memory_not_found": MemoryNotFound,
     "migration_changed": MigrationRefused,
@@ -161,6 +167,12 @@ CONSTRAINTS: Final[dict[str, tuple[type[MemstoreError], str]]] = {
     "claim_words_pkey": (MemstoreError, "The word's claims are counted already."),
     "deployment_pkey": (MemstoreError, "The migration is recorded already."),
     "embedding_models_pkey": (InvalidValue, "The embedding model is registered already."),
+    "item_embeddings_embedding_model_fkey": (InvalidValue, "The embedding model is not registered."),
+    "item_embeddings_item_id_fkey": (InvalidValue, "The item does not exist."),
+    "item_embeddings_pkey": (InvalidValue, "The item has an embedding of the field already."),
+    "items_path_key": (IdTaken, "The account has an item of the path already."),
+    "items_pkey": (IdTaken, "The id is taken."),
+    "items_user_id_fkey": (ActorUnknown, "The account does not exist."),
     "memories_claim_key": (IdTaken, "The id is taken."),
     "memories_embedding_model_fkey": (InvalidMemory, "The embedding model is not registered."),
     "memories_pkey": (IdTaken, "The id is taken."),

@@ -214,6 +214,46 @@ class Claim:
     open_challenges: int
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Item(_Redacted):
+    """One item: a JSON document by its path, as the SQL type `memstore.item`. Times are in UTC.
+
+    Attributes:
+        namespace: The labels of its path.
+        key: Its name in the namespace.
+        value: The document.
+        version: A number that each change raises, for `if_version`.
+        ttl_seconds: How long it lives from each put or renewal on; None where it stays.
+        expires_at: From when on it is as one that is not there.
+        inserted_at: When it was first put.
+        updated_at: When it was last put.
+    """
+
+    _private: ClassVar[dict[str, str]] = {"namespace": "labels", "key": "characters", "value": "keys"}
+
+    namespace: tuple[str, ...] = field(repr=False)
+    key: str = field(repr=False)
+    value: Mapping[str, object] = field(repr=False, hash=False)
+    version: int
+    ttl_seconds: float | None
+    expires_at: datetime | None
+    inserted_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FoundItem:
+    """An item that a search found.
+
+    Attributes:
+        item: The item.
+        score: How well it fits, 0 to 1, or -1 to 1 by meaning alone; None where nothing compares.
+    """
+
+    item: Item
+    score: float | None
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
     """A rule that a value breaks.
@@ -320,7 +360,7 @@ class Statistic:
 
 
 class Document(dict[str, object]):
-    """A JSON object as `export_memories` and `export_account` give it; its `repr` has its keys alone."""
+    """A JSON object as an export function gives it; its `repr` has its keys alone."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__qualname__}: {', '.join(self)}>"
@@ -348,6 +388,7 @@ class Settings:
             semantic score of at least this, 0 to 1; 0 leaves none out.
         score_share: The share of the best eligible score, 0 to 1, that a memory with a semantic score needs
             to be eligible; 0 leaves none out.
+        maximum_items: How many items an account may hold that has no maximum of its own.
     """
 
     maximum_live_memories: int
@@ -364,3 +405,4 @@ class Settings:
     registered_models_only: bool
     user_floor: float = 0.0
     score_share: float = 0.0
+    maximum_items: int = 10_000

@@ -35,7 +35,7 @@ from memstore.errors import (
     StoreOverloaded,
     StoreUnavailable,
 )
-from memstore.models import Document, Memory, Recall
+from memstore.models import Document, Item, Memory, Recall
 
 T = TypeVar("T")
 
@@ -473,6 +473,21 @@ def nothing(documents: list[Any]) -> None:
     """Reads the answer of a function that returns none."""
 
 
+def values(documents: list[Any]) -> list[Any]:
+    """Reads values that have the same type in JSON and in Python."""
+    return documents
+
+
+def path(documents: list[Any]) -> tuple[str, ...]:
+    """Reads one array of texts."""
+    return tuple(documents[0])
+
+
+def paths(documents: list[Any]) -> list[tuple[str, ...]]:
+    """Reads arrays of texts."""
+    return list(map(tuple, documents))
+
+
 def document(documents: list[Any]) -> Document:
     """Reads one JSON object."""
     return Document(documents[0])
@@ -524,13 +539,17 @@ def _time(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-# By the field's name, which has one type in all dataclasses. The others have the same type in JSON.
+# By the field's name. The others have the same type in JSON.
 _FIELDS: Final[dict[str, Callable[[Any], object]]] = {
     "id": UUID,
     "user_id": lru_cache(100)(UUID),  # an answer is mostly of one account
     "memory_id": UUID,
     "challenge_id": UUID,
     "memory": lambda document: _one(Memory, document),
+    "item": lambda document: _one(Item, document),
+    "namespace": tuple,
+    "ttl_seconds": float,
+    "expires_at": _time,
     # JSON writes 1.0 as 1.
     "score": float,
     "lexical_score": float,
@@ -547,7 +566,8 @@ _FIELDS: Final[dict[str, Callable[[Any], object]]] = {
     "superseded_at": _time,
     "inserted_at": _time,
     "updated_at": _time,
-    "value": float,
+    # Of a statistic a number, of an item an object.
+    "value": lambda value: value if isinstance(value, dict) else float(value),
     "accounts": lambda documents: tuple(map(UUID, documents)),
     "lacking": tuple,
     "extra": tuple,

@@ -110,6 +110,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0019-quiet-notes.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0021-items') as pending \gset
+\if :pending
+\ir ../migrations/0021-items.sql
+\endif
 -- end
 \ir yoyo.sql
 
@@ -146,6 +150,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/accounts/require_actor.sql
 \ir internal/accounts/require_steward.sql
 \ir internal/accounts/write_account.sql
+\ir internal/errors/check_objects.sql
 \ir internal/errors/refuse.sql
 \ir internal/errors/refuse_argument.sql
 \ir internal/errors/refuse_correction.sql
@@ -162,6 +167,12 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/governance/refresh_statuses.sql
 \ir internal/governance/to_record.sql
 \ir internal/governance/write_record.sql
+\ir internal/items/find_items.sql
+\ir internal/items/item_passes.sql
+\ir internal/items/read_item_embeddings.sql
+\ir internal/items/read_item_filter.sql
+\ir internal/items/read_items.sql
+\ir internal/items/write_items.sql
 \ir internal/memories/add_candidates.sql
 \ir internal/memories/chain_accounts.sql
 \ir internal/memories/check_memories.sql
@@ -172,6 +183,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/memories/is_within.sql
 \ir internal/memories/lock_memories.sql
 \ir internal/memories/new_memory.sql
+\ir internal/memories/read_embedding.sql
 \ir internal/memories/read_filter.sql
 \ir internal/memories/read_memories.sql
 \ir internal/memories/read_scopes.sql
@@ -203,6 +215,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/schema/compile_columns.sql
 \ir internal/schema/compile_comments.sql
 \ir internal/schema/compile_embedding_is_usable.sql
+\ir internal/schema/compile_item_similarities.sql
 \ir internal/schema/compile_own_api.sql
 \ir internal/schema/compile_rules.sql
 \ir internal/schema/compile_scores.sql
@@ -214,8 +227,10 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/schema/record_words.sql
 \ir internal/schema/revoke_public.sql
 \ir internal/schema/words_are_current.sql
+\ir triggers/complete_item.sql
 \ir triggers/complete_memory.sql
 \ir triggers/complete_user.sql
+\ir triggers/count_items.sql
 \ir triggers/count_live_memories.sql
 \ir triggers/count_restored_memories.sql
 \ir triggers/hold_chain.sql
@@ -224,6 +239,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir triggers/project_deleted_claims.sql
 \ir triggers/project_records.sql
 \ir triggers/project_updated_claims.sql
+\ir triggers/refuse_item_change.sql
 \ir triggers/refuse_memory_change.sql
 \ir triggers/refuse_record_change.sql
 \ir triggers/refuse_restored_inserts.sql
@@ -242,6 +258,14 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir functions/governance/promote_memory.sql
 \ir functions/governance/record_admission.sql
 \ir functions/governance/refute_challenge.sql
+\ir functions/items/delete_expired_items.sql
+\ir functions/items/export_items.sql
+\ir functions/items/get_items.sql
+\ir functions/items/item_violations.sql
+\ir functions/items/list_item_namespaces.sql
+\ir functions/items/put_items.sql
+\ir functions/items/renew_items.sql
+\ir functions/items/search_items.sql
 \ir functions/memories/delete_memory.sql
 \ir functions/memories/delete_scope.sql
 \ir functions/memories/export_account.sql
@@ -262,12 +286,15 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir functions/operator/configure.sql
 \ir functions/operator/forget_embedding_model.sql
 \ir functions/operator/grant_api.sql
+\ir functions/operator/import_items.sql
 \ir functions/operator/import_memories.sql
 \ir functions/operator/list_roles.sql
 \ir functions/operator/memories_to_embed.sql
+\ir functions/operator/prune_items.sql
 \ir functions/operator/rebuild_words.sql
 \ir functions/operator/register_embedding_model.sql
 \ir functions/operator/revoke_api.sql
+\ir functions/operator/set_maximum_items.sql
 \ir functions/operator/set_maximum_live_memories.sql
 \ir functions/operator/set_steward.sql
 \ir functions/operator/store_statistics.sql

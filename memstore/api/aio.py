@@ -14,7 +14,9 @@ from memstore.models import (
     AdmissionRecord,
     Claim,
     Document,
+    FoundItem,
     Invariant,
+    Item,
     Memory,
     RankedMemory,
     RebuiltPage,
@@ -73,16 +75,16 @@ class AsyncFunctions(ABC):
         return await self.run(calls.create_user(id=id, external_ref=external_ref, language=language))
 
     async def delete_user(self, actor: UUID | str) -> int:
-        """Erases an account with all of its memories.
+        """Erases an account with all of its memories and items.
 
         Calls `memstore.delete_user`. Deletes all memories of the account, live and superseded, of every
-        bucket, with the records on its claims, and the account. Another account's claim that one of these
-        memories had replaced stays superseded; it then points at that memory's own replacement, or at
-        nothing. Records that the account wrote on others' claims stay, without their texts, so that no status
-        changes; the account's row then stays too, as a bare id that can do nothing. A claim that a steward
-        corrected or promoted has a replacement, which is the steward's: it stays, with the slug, entity, tier
-        and language that it has from the claim. A role that was bound to the account reaches nothing any
-        more.
+        bucket, with the records on its claims, all of its items, and the account. Another account's claim
+        that one of these memories had replaced stays superseded; it then points at that memory's own
+        replacement, or at nothing. Records that the account wrote on others' claims stay, without their
+        texts, so that no status changes; the account's row then stays too, as a bare id that can do nothing.
+        A claim that a steward corrected or promoted has a replacement, which is the steward's: it stays, with
+        the slug, entity, tier and language that it has from the claim. A role that was bound to the account
+        reaches nothing any more.
 
         Args:
             actor: the account.
@@ -150,16 +152,18 @@ class AsyncFunctions(ABC):
     async def export_account(self, actor: UUID | str | None = None) -> Document:
         """Describes an account in the first line of its export.
 
-        Calls `memstore.export_account`. The other lines of the file are those of export_memories; the number
-        of memories shows whether the file was cut short. It names no account: the one that the import is for
-        owns the memories. The ceiling and the steward's mark are the operator's to set, and are not exported.
+        Calls `memstore.export_account`. The other lines of the file are those of export_memories, then those
+        of export_items; the numbers of both show whether the file was cut short. It names no account: the one
+        that the import is for owns what is imported. The ceiling, the maximum of items and the steward's mark
+        are the operator's to set, and are not exported.
 
         Args:
             actor: the account; None for that of a bound role.
 
         Returns:
             An object: export, the version of the format; language, the account's; memories, how many
-            export_memories returns; live_memories, how many of them count towards the ceiling.
+            export_memories returns; live_memories, how many of them count towards the ceiling; items, how
+            many export_items returns.
 
         Raises:
             ActorUnknown: The account does not exist.
@@ -611,6 +615,235 @@ class AsyncFunctions(ABC):
         """
         return await self.run(calls.supersede_with(actor=actor, target=target, replacement=replacement))
 
+    async def delete_expired_items(self, actor: UUID | str | None = None) -> int:
+        """Deletes the account's items whose time to live has passed.
+
+        Calls `memstore.delete_expired_items`. They are as ones that are absent already, and only count. For
+        all accounts at once there is prune_items, the operator's.
+
+        Args:
+            actor: the account; None for that of a bound role.
+
+        Returns:
+            How many items were deleted.
+
+        Raises:
+            ActorUnknown: The account does not exist.
+        """
+        return await self.run(calls.delete_expired_items(actor=actor))
+
+    async def export_items(
+        self,
+        actor: UUID | str | None = None,
+        *,
+        page_size: int = 1000,
+        after: Mapping[str, object] | None = None,
+    ) -> list[Document]:
+        """Exports all items of an account, as import_items takes them.
+
+        Calls `memstore.export_items`. Every item of the account that is not expired when the transaction
+        begins, with its embeddings and times. Pages that are read in one REPEATABLE READ transaction are of
+        one moment. Versions are not exported: an import gives new ones.
+
+        Args:
+            actor: the account; None for that of a bound role.
+            page_size: how many items, 1 to 10,000; 1,000 by default.
+            after: an object with namespace and key, those of the last item of the previous page.
+
+        Returns:
+            Objects with the keys of import_items, without those that are None, in the order of their paths.
+
+        Raises:
+            ActorUnknown: The account does not exist.
+            InvalidValue: `page_size` is not 1 to 10,000, or after has no namespace and key.
+        """
+        return await self.run(calls.export_items(actor=actor, page_size=page_size, after=after))
+
+    async def get_items(self, actor: UUID | str | None, keys: Iterable[Mapping[str, object]]) -> list[Item]:
+        """Reads items by their paths.
+
+        Calls `memstore.get_items`.
+
+        Args:
+            actor: the account; None for that of a bound role.
+            keys: an array of up to 10,000 objects with namespace and key.
+
+        Returns:
+            The items that are there, in the order of keys.
+
+        Raises:
+            ActorUnknown: The account does not exist.
+            InvalidValue: `keys` is not of this form.
+        """
+        return await self.run(calls.get_items(actor=actor, keys=keys))
+
+    async def item_violations(self, item: Mapping[str, object]) -> list[Violation]:
+        """Lists every rule that an item would break.
+
+        Calls `memstore.item_violations`. For forms and previews: it writes nothing and reads no account, so
+        it says nothing of maxima and versions, nor of embeddings.
+
+        Args:
+            item: an object as put_items takes them.
+
+        Returns:
+            Name, field and message of each broken rule, in the order of the fields; none for a valid item.
+
+        Raises:
+            InvalidValue: `item` is not an object that put_items would take.
+        """
+        return await self.run(calls.item_violations(item=item))
+
+    async def list_item_namespaces(
+        self,
+        actor: UUID | str | None = None,
+        *,
+        conditions: Sequence[Mapping[str, object]] | None = None,
+        maximum_depth: int | None = None,
+        page_size: int = 100,
+        skip: int = 0,
+    ) -> list[tuple[str, ...]]:
+        """Lists the namespaces that have items, in order.
+
+        Calls `memstore.list_item_namespaces`.
+
+        Args:
+            actor: the account; None for that of a bound role.
+            conditions: an array of objects with match (prefix or suffix) and path, the labels with which a
+                namespace must begin or end, where * is any label; it must meet all.
+            maximum_depth: how many labels of each namespace, 1 or more: those that are then equal are listed
+                once; all if None.
+            page_size: how many namespaces, 1 to 10,000; 100 by default.
+            skip: how many of the first to leave out, 0 or more.
+
+        Returns:
+            The namespaces, in the order of their labels.
+
+        Raises:
+            ActorUnknown: The account does not exist.
+            InvalidValue: `conditions`, maximum_depth, page_size or skip is not of this form.
+        """
+        return await self.run(
+            calls.list_item_namespaces(
+                actor=actor,
+                conditions=conditions,
+                maximum_depth=maximum_depth,
+                page_size=page_size,
+                skip=skip,
+            )
+        )
+
+    async def put_items(
+        self, actor: UUID | str | None, items: Iterable[Mapping[str, object]]
+    ) -> list[int | None]:
+        """Writes items, which are JSON documents by path, all of them or none.
+
+        Calls `memstore.put_items`. An item is overwritten by the next put of its path; a value of null
+        deletes it. It has no history, and recall doesn't read it: what an agent has to know of a person is a
+        memory, what it keeps for itself is an item. Each change gives the item a version, a number that never
+        comes again. With if_version nothing is written unless each item that has it is of that version, or
+        absent, for 0: read, change, put, and on item_changed read again. Once its time to live has passed, an
+        item is as one that is absent; it counts until it is deleted (delete_expired_items).
+
+        An item's keys: namespace, an array of 1 to 32 labels; key; value, an object; ttl_seconds, how long it
+        lives; indexed, whether a search by words finds it, true by default; language, the text search
+        configuration of its strings, the account's by default; embeddings, up to 100 objects with field,
+        embedding and embedding_model; if_version. What a put leaves out, the item has no more.
+
+        Args:
+            actor: the account whose items they are; None for that of a bound role.
+            items: an array of up to 10,000 objects, each of another path.
+
+        Returns:
+            The new version of each item, in their order; None for one that was deleted.
+
+        Raises:
+            ActorUnknown: The account does not exist.
+            ItemChanged: An item is not of its if_version; the message says which.
+            QuotaReached: The account has no room for all.
+            InvalidMemory: Embeddings of this model have another number of dimensions. The operator has not
+                registered this embedding model.
+            InvalidValue: `items` is not of this form, or has a path twice; the message says which item. A
+                rule of items is broken (the message says which item); `violations` has every one that is. A
+                rule of item_embeddings is broken; `violations` has every one that is.
+        """
+        return await self.run(calls.put_items(actor=actor, items=items))
+
+    async def renew_items(self, actor: UUID | str | None, keys: Iterable[Mapping[str, object]]) -> int:
+        """Starts the time to live of items again.
+
+        Calls `memstore.renew_items`. For items that live as long as they are read. Reading doesn't renew by
+        itself, so that it works on a replica. The version stays. What another call is writing meanwhile is
+        left to that call.
+
+        Args:
+            actor: the account; None for that of a bound role.
+            keys: an array of up to 10,000 objects with namespace and key.
+
+        Returns:
+            How many items were renewed: those that are there and have a time to live.
+
+        Raises:
+            ActorUnknown: The account does not exist.
+            InvalidValue: `keys` is not of this form.
+        """
+        return await self.run(calls.renew_items(actor=actor, keys=keys))
+
+    async def search_items(
+        self,
+        actor: UUID | str | None = None,
+        *,
+        namespace: Sequence[str] = [],
+        query: str | None = None,
+        filter: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
+        embedding: Iterable[float] | None = None,
+        embedding_model: str | None = None,
+        page_size: int = 10,
+        skip: int = 0,
+    ) -> list[FoundItem]:
+        """Searches the items in a namespace and below it, by words, by meaning, or by both.
+
+        Calls `memstore.search_items`. Every item that passes the filter is compared, and none is left out:
+        the best come first. The score of words is the share of the query's lexemes that the item has, each
+        counted by how rare it is; that of meaning is the cosine of the nearest of its embeddings. With both,
+        0.6 of the first and 0.4 of the second; without either, the newest come first. An item that has no
+        score comes last: one that words don't find (indexed), and no embedding of the model.
+
+        A filter is an object of keys of the value, which must equal, be it a number, string, array or object;
+        or an object of operators: $eq, $ne, $gt, $gte, $lt, $lte. Numbers compare as numbers, strings by
+        their characters' numbers, and nothing with something else. A key that an item doesn't have passes no
+        condition.
+
+        Args:
+            actor: the account; None for that of a bound role.
+            namespace: the labels that the items' namespaces begin with, each compared whole; empty for all.
+            query: what to search by words; of a long one its first 512 characters; none if None or blank.
+            filter: the filter; none if None.
+            embedding: what to search by meaning; one that no item could have is as none.
+            embedding_model: its model.
+            page_size: how many items, 1 to 10,000; 10 by default.
+            skip: how many of the best to leave out, 0 or more.
+
+        Returns:
+            Item, and score, None where it has none; best first, then the last put, then by id.
+
+        Raises:
+            ActorUnknown: The account does not exist.
+            InvalidValue: `filter`, page_size or skip is not of this form.
+        """
+        return await self.run(
+            calls.search_items(
+                actor=actor,
+                namespace=namespace,
+                query=query,
+                filter=filter,
+                embedding=embedding,
+                embedding_model=embedding_model,
+                page_size=page_size,
+                skip=skip,
+            )
+        )
+
     async def rank_claims(
         self,
         actor: UUID | str | None,
@@ -1043,15 +1276,16 @@ class AsyncFunctions(ABC):
 
         Calls `memstore.bind_role`. Operator only. For the login of one agent, or of a tenant's service. The
         role is granted my_<function> for each function of the API that has an actor, but not create_user,
-        find_user and delete_user; and help, list_rules, memory_violations and schema_version, which name no
-        account. A my_ function takes the arguments of its function, with actor as the last: the account may
-        be left out where the role is bound to one only. It can be bound to more than one.
+        find_user and delete_user; and help, list_rules, memory_violations, item_violations and
+        schema_version, which name no account. A my_ function takes the arguments of its function, with actor
+        as the last: the account may be left out where the role is bound to one only. It can be bound to more
+        than one.
 
         The role that counts is the one that was SET in the session, else its login: so a login that is a
         member of the role, as PostgREST's authenticator is, acts for its account after set role or set local
-        role. Where the role is granted SELECT on users, memories or memory_admissions, it sees the rows of
-        its accounts, whatever memstore.actor says. An erasure of the account ends the binding; a role that is
-        renamed has none. verify_store names roles that reach more by what they were granted later.
+        role. Where the role is granted SELECT on users, memories, items or memory_admissions, it sees the
+        rows of its accounts, whatever memstore.actor says. An erasure of the account ends the binding; a role
+        that is renamed has none. verify_store names roles that reach more by what they were granted later.
 
         Args:
             role: the role's name.
@@ -1083,6 +1317,7 @@ class AsyncFunctions(ABC):
         registered_models_only: bool | None = None,
         user_floor: float | None = None,
         score_share: float | None = None,
+        maximum_items: int | None = None,
     ) -> Settings:
         """Changes the store's settings and returns them.
 
@@ -1106,6 +1341,7 @@ class AsyncFunctions(ABC):
                 of the turn; 0, the default, leaves none out.
             score_share: 0 to 1: the share of the best eligible score that a memory with a semantic score
                 needs to be eligible; 0, the default, leaves none out.
+            maximum_items: the items of an account that has no maximum of its own, 0 or more.
 
         Returns:
             The settings.
@@ -1131,16 +1367,17 @@ class AsyncFunctions(ABC):
                 registered_models_only=registered_models_only,
                 user_floor=user_floor,
                 score_share=score_share,
+                maximum_items=maximum_items,
             )
         )
 
     async def forget_embedding_model(self, name: str, *, clear: bool = False) -> None:
         """Takes back register_embedding_model.
 
-        Calls `memstore.forget_embedding_model`. Operator only. The name is deleted at once where no memory
-        uses it, and otherwise with its last embedding. With clear, the embeddings of the model are removed
-        from all memories, of every account, which stay without one: for a name that an account has taken with
-        another number of dimensions. Register the name afterwards, and embed the bodies again
+        Calls `memstore.forget_embedding_model`. Operator only. The name is deleted at once where nothing uses
+        it, and otherwise with its last embedding. With clear, the embeddings of the model are removed from
+        all memories and items, of every account, which stay without: for a name that an account has taken
+        with another number of dimensions. Register the name afterwards, and embed the bodies again
         (memories_to_embed). What other transactions write meanwhile stays: repeat the call, or let the
         setting registered_models_only keep them from the name first.
 
@@ -1181,6 +1418,35 @@ class AsyncFunctions(ABC):
             AccessDenied: The role isn't the schema's owner.
         """
         return await self.run(calls.grant_api(role=role, bundle=bundle))
+
+    async def import_items(
+        self, user_id: UUID | str, items: Iterable[Mapping[str, object]], *, raise_maximum: bool = False
+    ) -> int:
+        """Imports items of one account with their times.
+
+        Calls `memstore.import_items`. Operator only. As put_items, and objects may also have expires_at,
+        inserted_at and updated_at, times with a zone such as 2026-01-02T03:04:05Z; there is no if_version.
+        With raise_maximum an account that has no room gets as high a maximum as it needs, and no higher.
+
+        Args:
+            user_id: the account.
+            items: an array of up to 10,000 objects, each of another path.
+            raise_maximum: whether to raise a maximum that is too low for them; false where left out.
+
+        Returns:
+            How many items were new to the account.
+
+        Raises:
+            ActorUnknown: The account does not exist.
+            QuotaReached: The account has no room for all.
+            InvalidMemory: Embeddings of this model have another number of dimensions. The operator has not
+                registered this embedding model.
+            InvalidValue: `items` is not of this form, or has a path twice; the message says which item. A
+                rule of items is broken (the message says which item); `violations` has every one that is. A
+                rule of item_embeddings is broken; `violations` has every one that is.
+            AccessDenied: The role isn't the schema's owner.
+        """
+        return await self.run(calls.import_items(user_id=user_id, items=items, raise_maximum=raise_maximum))
 
     async def import_memories(
         self, user_id: UUID | str, memories: Iterable[Mapping[str, object]], *, raise_ceiling: bool = False
@@ -1270,8 +1536,26 @@ class AsyncFunctions(ABC):
             calls.memories_to_embed(embedding_model=embedding_model, page_size=page_size, after=after)
         )
 
+    async def prune_items(self, *, maximum: int = 10000) -> int:
+        """Deletes items of all accounts whose time to live has passed, the longest expired first.
+
+        Calls `memstore.prune_items`. Operator only. To be called every few minutes, and again at once where
+        it returns its maximum. The accounts of what it deletes are locked until the transaction ends.
+
+        Args:
+            maximum: how many items at most, 1 to 100,000; 10,000 by default.
+
+        Returns:
+            How many items were deleted.
+
+        Raises:
+            InvalidValue: `maximum` is not 1 to 100,000.
+            AccessDenied: The role isn't the schema's owner.
+        """
+        return await self.run(calls.prune_items(maximum=maximum))
+
     async def rebuild_words(self, *, page_size: int = 1000, after: UUID | str | None = None) -> RebuiltPage:
-        """Makes the lexemes of memories again, page by page.
+        """Makes the lexemes of memories and items again, page by page.
 
         Calls `memstore.rebuild_words`. Operator only. For a store that came from another major version of
         PostgreSQL, whose stemmers made its lexemes: until then queries miss what is now stemmed otherwise.
@@ -1280,11 +1564,12 @@ class AsyncFunctions(ABC):
         which none is left records that the whole store is of this server's dictionaries.
 
         Args:
-            page_size: how many memories, 1 to 10,000; 1,000 by default.
-            after: the id of the last memory of the previous page.
+            page_size: how many memories and items, 1 to 10,000; 1,000 by default.
+            after: the id of the last of the previous page.
 
         Returns:
-            The last memory's id, or None if it was the last page; how many were read, and how many rebuilt.
+            The id of the last memory or item, or None if it was the last page; how many were read, and how
+            many rebuilt.
 
         Raises:
             InvalidValue: `page_size` is not 1 to 10,000.
@@ -1326,6 +1611,23 @@ class AsyncFunctions(ABC):
             AccessDenied: The role isn't the schema's owner.
         """
         return await self.run(calls.revoke_api(role=role))
+
+    async def set_maximum_items(self, user_id: UUID | str, *, maximum_items: int | None = None) -> None:
+        """Sets how many items one account may hold.
+
+        Calls `memstore.set_maximum_items`. Operator only. An account that holds more keeps its items: it can
+        overwrite and delete, and add nothing. How many others may hold is a setting (configure).
+
+        Args:
+            user_id: the account.
+            maximum_items: items at most, 0 or more; as many as the settings say where left out.
+
+        Raises:
+            ActorUnknown: The account does not exist.
+            InvalidValue: A rule is broken: The maximum of items is 0 or more, or that of the settings.
+            AccessDenied: The role isn't the schema's owner.
+        """
+        return await self.run(calls.set_maximum_items(user_id=user_id, maximum_items=maximum_items))
 
     async def set_maximum_live_memories(self, user_id: UUID | str, maximum_live_memories: int) -> None:
         """Sets the ceiling of one account.
@@ -1383,6 +1685,7 @@ class AsyncFunctions(ABC):
             accounts_near_ceiling                  those that hold 90 % of their ceiling or more
             account_fullness {account}             live memories / ceiling, of the 20 fullest of these
             memories {bucket, state}               live, superseded, tombstone
+            items                                  of all accounts, with those that have expired
             unembedded_memories                    live ones, tombstones aside, that have no embedding
             unembedded_memories {model}            that have none of this model; of the 20 most used models
             claims {status}                        live ones: candidate, admitted, rejected, suspended
@@ -1440,20 +1743,22 @@ class AsyncFunctions(ABC):
         Invariants::
 
             users_rules, settings_rules, embedding_models_rules, memories_rules, memory_admissions_rules,
-            claim_counter_rules, deployment_rules, account_roles_rules,
+            claim_counter_rules, deployment_rules, account_roles_rules, items_rules, item_embeddings_rules,
             api_roles_rules    each row obeys the rules of its table
             single_rows        settings and claim_counter have one row each
             live_memories      an account's count of live memories is that of its rows
             candidates         an account's counts of what recall can attach are those of its rows
+            stored_items       an account's count of items is that of its rows
             twins              an account with two live memories of one body says so (users.has_twins)
-            erased_accounts    an erased account has no memories, and no texts in its records
-            owners             each memory's account exists
+            erased_accounts    an erased account has no memories and no items, and no texts in its records
+            owners             the account of each memory and item exists
             chain_targets      the replacement of a memory exists
             chain_times        a memory that has a replacement has the time of it
             chain_order        a replacement is itself replaced later
             chain_loops        no memory is replaced by way of itself
             chain_borders      a replacement is of the same account, or both are in the system bucket
-            search_vectors     the lexemes of a memory are those of its body
+            search_vectors     the lexemes of a memory are those of its body, of an item those of its strings
+            item_versions      no two items have one version, and none has one that is still to come
             tombstones         a memory is a tombstone if it has a stance
             model_names        the model of each embedding is known
             model_dimensions   each embedding has its model's number of dimensions

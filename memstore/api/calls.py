@@ -11,7 +11,9 @@ from memstore.models import (
     AdmissionRecord,
     Claim,
     Document,
+    FoundItem,
     Invariant,
+    Item,
     Memory,
     RankedMemory,
     RebuiltPage,
@@ -25,7 +27,7 @@ from memstore.models import (
 )
 from memstore.wire import Function
 
-SCHEMA_VERSION: Final = 19
+SCHEMA_VERSION: Final = 21
 """The oldest schema that has all of these, by the number of its newest migration."""
 
 
@@ -172,6 +174,60 @@ supersede_with: Final[Function[Memory]] = Function(
     "supersede_with", wire.row(Memory), {"actor": "uuid", "target": "uuid", "replacement": "uuid"}, own=True
 )
 
+# Items.
+
+delete_expired_items: Final[Function[int]] = Function(
+    "delete_expired_items", wire.value, {"actor": "uuid"}, own=True
+)
+export_items: Final[Function[list[Document]]] = Function(
+    "export_items",
+    wire.documents,
+    {"actor": "uuid", "page_size": "integer", "after": "jsonb"},
+    reads=True,
+    own=True,
+)
+get_items: Final[Function[list[Item]]] = Function(
+    "get_items", wire.rows(Item), {"actor": "uuid", "keys": "jsonb"}, reads=True, own=True
+)
+item_violations: Final[Function[list[Violation]]] = Function(
+    "item_violations", wire.rows(Violation), {"item": "jsonb"}
+)
+list_item_namespaces: Final[Function[list[tuple[str, ...]]]] = Function(
+    "list_item_namespaces",
+    wire.paths,
+    {
+        "actor": "uuid",
+        "conditions": "jsonb",
+        "maximum_depth": "integer",
+        "page_size": "integer",
+        "skip": "integer",
+    },
+    reads=True,
+    own=True,
+)
+put_items: Final[Function[list[int | None]]] = Function(
+    "put_items", wire.values, {"actor": "uuid", "items": "jsonb"}, own=True
+)
+renew_items: Final[Function[int]] = Function(
+    "renew_items", wire.value, {"actor": "uuid", "keys": "jsonb"}, own=True
+)
+search_items: Final[Function[list[FoundItem]]] = Function(
+    "search_items",
+    wire.rows(FoundItem),
+    {
+        "actor": "uuid",
+        "namespace": "text[]",
+        "query": "text",
+        "filter": "jsonb",
+        "embedding": "real[]",
+        "embedding_model": "text",
+        "page_size": "integer",
+        "skip": "integer",
+    },
+    reads=True,
+    own=True,
+)
+
 # Recall.
 
 rank_claims: Final[Function[list[RankedMemory]]] = Function(
@@ -303,6 +359,7 @@ configure: Final[Function[Settings]] = Function(
         "registered_models_only": "boolean",
         "user_floor": "double precision",
         "score_share": "double precision",
+        "maximum_items": "integer",
     },
     patient=True,
 )
@@ -311,6 +368,12 @@ forget_embedding_model: Final[Function[None]] = Function(
 )
 grant_api: Final[Function[None]] = Function(
     "grant_api", wire.nothing, {"role": "text", "bundle": "text"}, patient=True
+)
+import_items: Final[Function[int]] = Function(
+    "import_items",
+    wire.value,
+    {"user_id": "uuid", "items": "jsonb", "raise_maximum": "boolean"},
+    patient=True,
 )
 import_memories: Final[Function[list[Memory]]] = Function(
     "import_memories",
@@ -328,6 +391,7 @@ memories_to_embed: Final[Function[list[Memory]]] = Function(
     reads=True,
     patient=True,
 )
+prune_items: Final[Function[int]] = Function("prune_items", wire.value, {"maximum": "integer"}, patient=True)
 rebuild_words: Final[Function[RebuiltPage]] = Function(
     "rebuild_words", wire.row(RebuiltPage), {"page_size": "integer", "after": "uuid"}, patient=True
 )
@@ -335,6 +399,9 @@ register_embedding_model: Final[Function[None]] = Function(
     "register_embedding_model", wire.nothing, {"name": "text", "dimensions": "integer"}, patient=True
 )
 revoke_api: Final[Function[None]] = Function("revoke_api", wire.nothing, {"role": "text"}, patient=True)
+set_maximum_items: Final[Function[None]] = Function(
+    "set_maximum_items", wire.nothing, {"user_id": "uuid", "maximum_items": "integer"}, patient=True
+)
 set_maximum_live_memories: Final[Function[None]] = Function(
     "set_maximum_live_memories",
     wire.nothing,

@@ -19,15 +19,19 @@ from (
       'insert_memory', 'list_memories', 'list_rules', 'memories_as_of', 'memory_history', 'memory_violations',
       'set_embedding', 'supersede_memory', 'supersede_with'
     ]),
-    (4, 'recall', 'Recall', false, array['rank_claims', 'rank_memories', 'recall', 'similar_memories']),
-    (5, 'governance', 'Governance of the system bucket', false, array[
+    (4, 'items', 'Items', false, array[
+      'delete_expired_items', 'export_items', 'get_items', 'item_violations', 'list_item_namespaces', 'put_items',
+      'renew_items', 'search_items'
+    ]),
+    (5, 'recall', 'Recall', false, array['rank_claims', 'rank_memories', 'recall', 'similar_memories']),
+    (6, 'governance', 'Governance of the system bucket', false, array[
       'challenge_memory', 'list_claims', 'list_records', 'memory_status', 'promote_memory', 'record_admission',
       'refute_challenge'
     ]),
-    (6, 'operator', 'Operator: the schema''s owner only', true, array[
-      'bind_role', 'configure', 'forget_embedding_model', 'grant_api', 'import_memories', 'list_roles',
-      'memories_to_embed', 'rebuild_words', 'register_embedding_model', 'revoke_api', 'set_maximum_live_memories',
-      'set_steward', 'store_statistics', 'unbind_role', 'verify_store'
+    (7, 'operator', 'Operator: the schema''s owner only', true, array[
+      'bind_role', 'configure', 'forget_embedding_model', 'grant_api', 'import_items', 'import_memories', 'list_roles',
+      'memories_to_embed', 'prune_items', 'rebuild_words', 'register_embedding_model', 'revoke_api', 'set_maximum_items',
+      'set_maximum_live_memories', 'set_steward', 'store_statistics', 'unbind_role', 'verify_store'
     ])
 ) a (number, folder, title, owner_only, names)
 cross join unnest(a.names) with ordinality n (name, number);

@@ -10,7 +10,7 @@ cross join lateral (
     ('all', f.name is not null),
     -- Accounts are created and erased by who manages them.
     ('write', f.name not in ('create_user', 'delete_user')),
-    ('read', f.name is not null and (p.provolatile <> 'v' or f.name = 'memory_violations')),
+    ('read', f.name is not null and (p.provolatile <> 'v' or f.name in ('item_violations', 'memory_violations'))),
     -- Of what names an account, the functions that compile_own_api() writes.
     ('bound', p.proname like 'my\_%' or f.folder <> 'accounts' and p.proargnames[1] is distinct from 'actor')
 ) b (bundle, has)

@@ -16,8 +16,8 @@ from (
     ('id_taken', 'MS004', 'The id is taken.',
       'Repeat a call with the same content, or leave the id out.'),
     ('quota_reached', 'MS005', 'The account holds as much of this as it may.',
-      'Of memories, correct or delete some, or have the operator raise maximum_live_memories; of challenges, wait for '
-      'answers.'),
+      'Of memories, correct or delete some, or have the operator raise maximum_live_memories; of items, delete some, or '
+      'have maximum_items raised; of challenges, wait for answers.'),
     ('steward_required', 'MS006', 'Only a steward may do this.',
       'The operator marks stewards with set_steward.'),
     ('record_target_not_found', 'MS007', 'There is no such claim.',
@@ -42,6 +42,10 @@ from (
       'Grant another role, or end the binding with unbind_role: list_roles shows it.'),
     ('role_unbound', 'MS017', 'The role reaches more than one account.',
       'Bind a role of its own, that owns and can do nothing else here, as bind_role''s page says.'),
+    ('item_changed', 'MS018', 'The item is no more of the version that the call names.',
+      'Read it again, and repeat the change.'),
+    ('item_is_kept', 'MS019', 'An item stays with its account, and each change has a new version.',
+      'Write items with put_items.'),
     ('migration_changed', 'MS020', 'This migration was applied from another file.',
       'Restore the file: a migration that was applied never changes.'),
     ('deployment_newer', 'MS021', 'This migration is not in the version that is being installed.',

@@ -36,7 +36,7 @@ def test_there_and_back(run: Run, another_url: str, tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [file]
     header, *lines = map(json.loads, file.read_text().splitlines())
-    assert header == {"export": 1, "language": "german", "memories": 3, "live_memories": 1}
+    assert header == {"export": 2, "language": "german", "memories": 3, "live_memories": 1, "items": 0}
     assert lines[0]["body"] == ESCAPES
     assert not set(ESCAPES) & set("\x1b\u202e\x9b") & set(file.read_text())
 
@@ -76,7 +76,7 @@ def test_an_account_without_memories(run: Run, db: Db, another_url: str) -> None
         (lambda text: text[:-30], "line 4: The line isn't JSON: "),
         (lambda text: text.replace('"body"', '"user_id"'), "line 2: The line isn't an object whose keys are"),
         (lambda text: text + text, "line 5: The line isn't an object whose keys are arguments of import_mem"),
-        (lambda text: text.replace('"export": 1', '"export": 2'), "line 1: The file was exported by another"),
+        (lambda text: text.replace('"export": 2', '"export": 3'), "line 1: The file was exported by another"),
         (
             lambda text: text.replace('"german"', "7", 1),
             "line 1: The line isn't as memstore export writes it.",

@@ -256,7 +256,7 @@ TEXTS = [
     for argument, kind in call.arguments.items()
     if kind in ("text", "text[]", "jsonb") and argument != "query"
 ]
-TURNS = [name for name, call in CALLS.items() if "query" in call.arguments]
+TURNS = [name for name, call in CALLS.items() if call.embeds == "query"]
 
 
 def refused_argument(name: str, argument: str, value: object) -> InvalidValue:

@@ -58,6 +58,16 @@ def calls(account: UUID, steward: UUID) -> dict[str, str]:
         "refute_challenge": f"{judge}, (select id from memstore.list_records({actor}, {claim})"
         " where role operator(pg_catalog.=) 'challenge'), 'yes'",
         "promote_memory": f"{judge}, {claim}, 'a-stance', {evidence}",
+        "put_items": f"""{actor}, '[{{"namespace": ["a", "b"], "key": "k", "value": {{"text": "Streets",
+            "n": 1}}, "ttl_seconds": 60, "if_version": 0, "embeddings": [
+            {{"field": "$", "embedding": [1], "embedding_model": "m"}}]}}]'""",
+        "get_items": f"""{actor}, '[{{"namespace": ["a", "b"], "key": "k"}}]'""",
+        "renew_items": f"""{actor}, '[{{"namespace": ["a", "b"], "key": "k"}}]'""",
+        "search_items": f"""{actor}, '{{a}}', 'a wide street', '{{"n": {{"$gt": 0.5}}}}', '{{1}}', 'm'""",
+        "list_item_namespaces": f"""{actor}, '[{{"match": "prefix", "path": ["*"]}}]', 1""",
+        "item_violations": """'{"namespace": ["a"], "key": "", "value": {}}'""",
+        "export_items": f"{actor}, 10",
+        "delete_expired_items": actor,
         "export_account": actor,
         "export_memories": f"{actor}, 1, {c}",
         "delete_memory": f"{actor}, {a}",

@@ -15,8 +15,9 @@ from psycopg.types.json import Jsonb
 
 type_of = {
     "embedding": "real[]",
-    "scopes": "text[]",
-    **dict.fromkeys(("evidence_refs", "filter", "memories", "memory", "metadata"), "jsonb"),
+    **dict.fromkeys(("scopes", "namespace"), "text[]"),
+    **dict.fromkeys(("conditions", "evidence_refs", "filter", "item", "items", "keys"), "jsonb"),
+    **dict.fromkeys(("memories", "memory", "metadata", "value"), "jsonb"),
 }
 
 # Stands in bodies that are refused. No refusal of a function repeats it.
@@ -52,6 +53,8 @@ STATES = {
     "count_is_kept": "MS015",
     "role_bound": "MS016",
     "role_unbound": "MS017",
+    "item_changed": "MS018",
+    "item_is_kept": "MS019",
     "migration_changed": "MS020",
     "deployment_newer": "MS021",
     "yoyo_locked": "MS022",

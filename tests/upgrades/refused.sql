@@ -163,6 +163,77 @@ values (pg_temp.id(13), memstore.find_user('s'), 'challenge', null, null, 'x', n
 insert into memstore.memory_admissions (memory_id, user_id, role, verdict, challenge_id, ground, evidence_refs)
 values (pg_temp.id(20), memstore.find_user('s'), 'refutation', null, pg_temp.id(99), 'x', null);
 
+-- users_maximum_items_shape
+update memstore.users set maximum_items = -1;
+
+-- users_stored_items_shape
+update memstore.users set stored_items = -1;
+
+-- settings_maximum_items_shape
+update memstore.settings set maximum_items = null;
+
+-- items_user_id_shape
+insert into memstore.items (namespace, key, value, language) values ('{a}', 'k', '{}', 'english');
+
+-- items_user_id_fkey
+insert into memstore.items (user_id, namespace, key, value, language)
+values (pg_temp.id(99), '{a}', 'k', '{}', 'english');
+
+-- items_namespace_shape
+insert into memstore.items (user_id, namespace, key, value) values (memstore.find_user('s'), '{}', 'k', '{}');
+
+-- items_key_shape
+insert into memstore.items (user_id, namespace, key, value) values (memstore.find_user('s'), '{a}', '', '{}');
+
+-- items_value_shape
+insert into memstore.items (user_id, namespace, key, value) values (memstore.find_user('s'), '{a}', 'k', '[]');
+
+-- items_indexed_shape
+insert into memstore.items (user_id, namespace, key, value, indexed)
+values (memstore.find_user('s'), '{a}', 'k', '{}', null);
+
+-- items_language_shape
+insert into memstore.items (user_id, namespace, key, value, language)
+values (memstore.find_user('s'), '{a}', 'k', '{}', 'klingon');
+
+-- items_ttl_seconds_shape
+insert into memstore.items (user_id, namespace, key, value, ttl_seconds, expires_at)
+values (memstore.find_user('s'), '{a}', 'k', '{}', 0, now());
+
+-- items_expires_at_shape
+insert into memstore.items (user_id, namespace, key, value, expires_at)
+values (memstore.find_user('s'), '{a}', 'k', '{}', now());
+
+-- items_version_shape
+update memstore.items set version = null;
+
+-- items_inserted_at_shape
+update memstore.items set inserted_at = null;
+
+-- items_updated_at_shape
+update memstore.items set updated_at = inserted_at - interval '1 second';
+
+-- items_path_key
+insert into memstore.items (user_id, namespace, key, value) values (memstore.find_user('s'), '{kept}', 'k', '{}');
+
+-- item_is_kept
+update memstore.items set value = '{}';
+
+-- item_embeddings_item_id_fkey
+insert into memstore.item_embeddings values (pg_temp.id(99), '$', '{1,2}', 'm');
+
+-- item_embeddings_embedding_model_fkey
+delete from memstore.embedding_models where name = 'of items';
+
+-- item_embeddings_field_shape
+insert into memstore.item_embeddings select id, '', '{1,2}', 'm' from memstore.items;
+
+-- item_embeddings_embedding_shape
+insert into memstore.item_embeddings select id, 'x', '{0,0}', 'm' from memstore.items;
+
+-- item_embeddings_embedding_model_shape
+insert into memstore.item_embeddings select id, 'x', '{1,2}', '' from memstore.items;
+
 -- memory_is_immutable
 update memstore.memories set body = 'x' where id = pg_temp.id(13);
 

@@ -83,6 +83,14 @@ select memstore.promote_memory(
 select memstore.supersede_memory(
   pg_temp.account('s'), pg_temp.memory(23), 'a correction',
   evidence_refs => '[{"kind": "url", "ref": "r", "digest": "d"}]');
+select memstore.put_items(pg_temp.account(ref), jsonb_build_array(
+  '{"namespace": ["kept", "a.b"], "key": "%", "value": {"text": "Straße"}, "ttl_seconds": 1e8}'::jsonb,
+  '{"namespace": ["kept"], "key": "k", "value": {"n": 1e-7}, "embeddings":
+    [{"field": "$", "embedding": [1, 2], "embedding_model": "of items"}]}'::jsonb))
+from unnest('{s,b,gone}'::text[]) ref;
+select memstore.put_items(
+  pg_temp.account('s'), '[{"namespace": ["kept"], "key": "gone", "value": null}]');
+select memstore.set_maximum_items(pg_temp.account('b'), 1);
 select memstore.delete_user(pg_temp.account('gone'));
 select memstore.set_maximum_live_memories(id, live_memories) from memstore.users where external_ref < 'c';
 """

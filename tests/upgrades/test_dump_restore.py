@@ -265,9 +265,9 @@ class TestOtherWays:
         chosen.write_text("\n".join(kept))
         self._restored(move, target, archive, f"--use-list={chosen}")  # goes on after errors
         lost = altered(target)
-        assert [(kind, state) for kind, _, state in lost] == [("constraint", "absent")] * 7 + [
+        assert [(kind, state) for kind, _, state in lost] == [("constraint", "absent")] * 10 + [
             ("policy", "absent")
-        ] * 4
+        ] * 5
         assert all(name.endswith("_fkey") for kind, name, _ in lost if kind == "constraint")
 
     def test_with_the_indexes_for_large_accounts(self, move: Move, target: str, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ select
     v_claims constant jsonb := claims.export_account($1);
     v_count text;
   begin
-    foreach v_count in array array['memories', 'live_memories'] loop
+    foreach v_count in array array['memories', 'live_memories', 'items'] loop
       v_account := v_account || jsonb_build_object(
         v_count, (v_account ->> v_count)::bigint + (v_claims ->> v_count)::bigint
       );
@@ -134,12 +134,15 @@ select
         -- Claims, the directory, and what needs no account.
         when p.proname in (
           'challenge_memory', 'find_user', 'help', 'list_claims', 'list_records', 'list_rules', 'memory_status',
-          'memory_violations', 'promote_memory', 'rank_claims', 'read_json', 'record_admission', 'refute_challenge',
+          'item_violations', 'memory_violations', 'promote_memory', 'rank_claims', 'read_json', 'record_admission', 'refute_challenge',
           'schema_version'
         ) then c.on_claims
 
-        -- The account's own buckets.
-        when p.proname in ('delete_scope', 'memories_as_of', 'rank_memories', 'supersede_with') then c.on_account
+        -- The account's own buckets, and its items.
+        when p.proname in (
+          'delete_expired_items', 'delete_scope', 'export_items', 'get_items', 'list_item_namespaces', 'memories_as_of',
+          'put_items', 'rank_memories', 'renew_items', 'search_items', 'supersede_with'
+        ) then c.on_account
       end
     from (
       select

@@ -12,7 +12,8 @@ create or replace function memstore.configure(
   source_share double precision default null,
   registered_models_only boolean default null,
   user_floor double precision default null,
-  score_share double precision default null
+  score_share double precision default null,
+  maximum_items integer default null
 )
 returns memstore.settings
 language plpgsql
@@ -49,6 +50,7 @@ Arguments
                                                  one and no word of the turn; 0, the default, leaves none out
   score_share                  double precision  0 to 1: the share of the best eligible score that a memory with a
                                                  semantic score needs to be eligible; 0, the default, leaves none out
+  maximum_items                integer           the items of an account that has no maximum of its own, 0 or more
 Returns
   the settings
 Errors
@@ -76,6 +78,7 @@ begin
   v_settings.registered_models_only := coalesce(configure.registered_models_only, v_settings.registered_models_only);
   v_settings.user_floor := coalesce(configure.user_floor, v_settings.user_floor);
   v_settings.score_share := coalesce(configure.score_share, v_settings.score_share);
+  v_settings.maximum_items := coalesce(configure.maximum_items, v_settings.maximum_items);
   if not memstore.settings_obey(v_settings) then
     perform memstore.refuse_row('settings', memstore.settings_broken(v_settings));
   end if;
@@ -95,7 +98,8 @@ begin
     maximum_system_pool = v_settings.maximum_system_pool,
     registered_models_only = v_settings.registered_models_only,
     user_floor = v_settings.user_floor,
-    score_share = v_settings.score_share;
+    score_share = v_settings.score_share,
+    maximum_items = v_settings.maximum_items;
   return v_settings;
 end
 $$;

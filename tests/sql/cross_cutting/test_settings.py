@@ -29,6 +29,10 @@ TEXT = r"Straße café 100% C:\\temp, ''12.5'' MB, 李明 \x41 10:30 1e-7"
 EMBEDDED = """'[{"body": "i", "embedding": [0.001, 1000000, 0.1], "embedding_model": "n", "as_of": null,
   "inserted_at": "2026-01-02T03:04:05.000006+05:30"}]'"""
 
+ITEMS = """'[{"namespace": ["a"], "key": "k", "value": {"body": "i"}, "ttl_seconds": 1e9,
+  "inserted_at": "2026-01-02T03:04:05.000006+05:30", "embeddings": [
+  {"field": "body", "embedding": [0.001, 1000000, 0.1], "embedding_model": "n"}]}]'"""
+
 # Of the settings that a role may change for itself, those that are about time, place and the log, or that
 # decide whether a statement may run at all.
 NOT_ABOUT_ANSWERS = re.compile(
@@ -67,13 +71,20 @@ def statements() -> dict[str, str]:
         "set_steward": f"'{OTHER}', true",
         "set_maximum_live_memories": f"'{OTHER}', 7",
         "import_memories": f"'{OTHER}', {EMBEDDED}",
+        "set_maximum_items": f"'{OTHER}', 7",
+        "import_items": f"'{OTHER}', {ITEMS}",
+        "export_items": f"'{OTHER}'",
+        "prune_items": "",
         "memories_to_embed": "'another', 10",
         "register_embedding_model": "'four', 4",
         "forget_embedding_model": "'four'",
         "rebuild_words": "",
         "verify_store": "",
     }
-    first = {name: operator.pop(name) for name in ("configure", "set_steward", "import_memories")}
+    first = {
+        name: operator.pop(name)
+        for name in ("configure", "set_steward", "import_memories", "import_items", "export_items")
+    }
     own = {
         "insert_memory": f"'{OTHER}', e'{TEXT}', {embedding}",
         "rank_memories": f"'{OTHER}', e'{TEXT} Haus', {embedding}",
@@ -92,6 +103,7 @@ def answers(db: psycopg.Connection, settings: dict[str, str]) -> dict[str, list[
     for account in (ACCOUNT, STEWARD, OTHER):
         call(db, "create_user", id=account, external_ref=f"account {account.int}")
     call(db, "set_steward", user_id=STEWARD, steward=True)
+    db.execute("alter sequence memstore.item_versions restart")
     void = "select proname::text from pg_proc where pronamespace = 'memstore'::regnamespace"
     nothing = {name for (name,) in rows(db, f"{void} and prorettype = 'void'::regtype")}
     for number, (name, statement) in enumerate(statements().items()):
@@ -113,6 +125,8 @@ def answers(db: psycopg.Connection, settings: dict[str, str]) -> dict[str, list[
         "memory_admissions",
         "claim_statuses",
         "open_challenges",
+        "items",
+        "item_embeddings",
         "embedding_models",
     )
     for table in stored:
