@@ -111,38 +111,39 @@ def main() -> int:
                     print(line(row), flush=True)
                     rows.append(row)
                 print(f"{'':14} {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
+                _write(options, about, rows, bench)
             print("", json.dumps(bench.facts, indent=2), sep="\n")
     except EmbeddedServerError as error:
         print(error, file=sys.stderr)
         return 1
-    document = {
-        "about": about,
-        "figures": [asdict(row) for row in rows],
-        "facts": bench.facts,
-        "scale": bench.plot,
-    }
+    return 0
+
+
+def _write(options: argparse.Namespace, about: dict[str, object], rows: list[Row], bench: Bench) -> None:
+    """Leave what has been measured so far."""
+    figures = [asdict(row) for row in rows]
+    document = {"about": about, "figures": figures, "facts": bench.facts, "scale": bench.plot}
     if options.json:
         options.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     if options.plot and bench.plot:
         options.plot.write_text(plot.svg(bench.plot), encoding="utf-8")
-    return 0
 
 
-HEADINGS = (
+HEADINGS = [
     "figure",
     "",
     "ms",
     "against",
     "ms",
-    "ratio of",
-    "",
+    "of",
+    "ratio",
     "spread",
     "cpu",
     "target",
     "",
     "rows",
     "pages",
-)
+]
 LINE = "{:15} {:50} {:>9} {:52} {:>9} {:10} {:>7} {:>15} {:>7} {:>6} {:8} {:>19} {:>19}"
 
 
@@ -161,9 +162,13 @@ def line(row: Row) -> str:
         row.cpu or "",
         row.target or "",
         {True: "reached", False: "missed", None: ""}[row.reached],
-        "" if one.rows is None else f"{one.rows:g}; {other.rows:g}",
-        "" if one.buffers is None else f"{one.buffers:g}; {other.buffers:g}",
+        _both(one.rows, other.rows),
+        _both(one.buffers, other.buffers),
     ).rstrip()
+
+
+def _both(one: float | None, other: float | None) -> str:
+    return "" if one is None or other is None else f"{one:g}; {other:g}"
 
 
 @contextmanager

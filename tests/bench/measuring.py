@@ -43,11 +43,11 @@ class Leg:
 
     Attributes:
         take: does it many times and says what one took.
-        count: counts the work of one.
+        count: counts the work of one, where that can be.
     """
 
     take: Callable[[], Taken]
-    count: Callable[[], Work] | None = None
+    count: Callable[[], Work | None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,8 @@ class Effort:
         for _ in range(self.rounds):
             for name, leg in legs.items():
                 taken[name].append(leg.take())
-        return Times(taken, {name: leg.count() for name, leg in legs.items() if leg.count})
+        counted = {name: leg.count() for name, leg in legs.items()}
+        return Times(taken, {name: work for name, work in counted.items() if work})
 
     def compare(
         self, figure: str, legs: dict[str, Leg], *, target: Target | None = None, throughput: bool = False

@@ -95,8 +95,8 @@ class Pgbench:
             )
 
         statements = [re.sub(r"^\\set .*\n", "", script) for script in scripts]
-        plain = not any("\\" in statement for statement in statements)
-        return Leg(take, _counter(conninfo, statements, given, settings) if plain else None)
+        plain = not any(statement.startswith("\\") for statement in statements)
+        return Leg(take, _counter(conninfo, statements, given, settings)) if plain else Leg(take)
 
 
 def _counter(

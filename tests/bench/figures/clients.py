@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 import psycopg
+from psycopg.adapt import PyFormat
 from psycopg.conninfo import make_conninfo
 
-from memstore import Store
+from memstore import Store, wire
 from memstore.api import calls
 from memstore.models import Recall
-from memstore.wire import Call
 from tests.bench import data, load
 from tests.bench.answers import Best
 from tests.bench.figures import Bench
@@ -29,6 +29,7 @@ def client(bench: Bench) -> Iterator[Row]:
     owner, turn = data.account(0), data.Texts("client").turn()
     meaning = {"embedding": data.vector(turn), "embedding_model": data.MODEL}
     with psycopg.connect(bench.store(), autocommit=True) as connection:
+        connection.adapters.register_dumper(wire.Reals, wire.ADAPTERS.get_dumper(wire.Reals, PyFormat.BINARY))
         store = Store(connection)
         for note, embedding in (("", {}), (", hybrid", meaning)):
             call = calls.recall(actor=owner, query=turn, **embedding)
@@ -41,7 +42,7 @@ def client(bench: Bench) -> Iterator[Row]:
             yield bench.effort.compare("client", legs, target=Target(1.1))
 
 
-def _bare(connection: psycopg.Connection, call: Call[Recall]) -> None:
+def _bare(connection: psycopg.Connection, call: wire.Call[Recall]) -> None:
     connection.execute(call.statement, call.parameters).fetchall()
 
 

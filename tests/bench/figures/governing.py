@@ -9,7 +9,7 @@ import psycopg
 from tests.bench import load
 from tests.bench.figures import Bench
 from tests.bench.figures.recalling import FUNCTION, WAYS, turns_of
-from tests.bench.measuring import Leg, Row, Taken, Target
+from tests.bench.measuring import Leg, Row, Taken, Target, Work
 
 # Nothing in it is rare.
 _COMMON = "Do you like to use the test server for our project, or do you want to work with the team?"
@@ -40,7 +40,11 @@ def claims(bench: Bench) -> Iterator[Row]:
                 switch()
                 return leg.take()
 
-            return Leg(take)
+            def count() -> Work | None:
+                switch()
+                return leg.count()
+
+            return Leg(take, count)
 
         for name, leg in legs.items():
             both = {f"{name}, flag on": switched(True, leg), f"{name}, flag off": switched(False, leg)}

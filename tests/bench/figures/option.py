@@ -17,7 +17,7 @@ _INDEXES = "memories_account_words_idx", "memories_account_sources_idx"
 _DRAWN = 400  # turns to choose from
 _TURNS = 8
 # By name: of the memories of an account, how many have a word of the turn, in percent at least and at most.
-_KINDS = {"rare words": (0.0, 0.2), "words of 2 to 6 %": (2.0, 6.0), "common words": (30.0, 100.0)}
+_KINDS = {"rare words": (0.0, 0.2), "words of 2 to 6 %": (2.0, 6.0), "common words": (15.0, 100.0)}
 _SHARE = """
 select 100.0 * count(*) filter (where m.search_vector @@ w.words) / count(*)
 from memstore.memories m
