@@ -18,11 +18,11 @@ class Taken(NamedTuple):
 
     Attributes:
         wall: from its beginning to its end.
-        cpu: of the processor; None where the system doesn't tell.
+        cpu: of the processor; 0 where the system doesn't tell.
     """
 
     wall: float
-    cpu: float | None
+    cpu: float
 
 
 class Work(NamedTuple):
@@ -181,12 +181,12 @@ class Times:
         )
 
     def side(self, name: str) -> Side:
-        cpus = [taken.cpu for taken in self.taken[name] if taken.cpu is not None]
+        cpu = statistics.median(taken.cpu for taken in self.taken[name])
         work = self.work.get(name)
         return Side(
             name,
             round(1000 * statistics.median(taken.wall for taken in self.taken[name]), 4),
-            round(1000 * statistics.median(cpus), 4) if cpus else None,
+            round(1000 * cpu, 4) or None,
             round(work.rows, 1) if work else None,
             round(work.buffers, 1) if work else None,
         )

@@ -59,6 +59,7 @@ class Pgbench:
         """
         given = dict(variables or {})
         counted = uncounted = 0
+        first = 0.0  # of the processor: connecting, compiling, planning, and one transaction of each client
 
         def run(count: int, skipped: int) -> list[float]:
             with tempfile.TemporaryDirectory(prefix="memstore-bench-") as folder:
@@ -76,22 +77,24 @@ class Pgbench:
                     raise RuntimeError(result.stderr)
                 return list(_logged(Path(folder).glob("log*"), skipped))
 
-        def take() -> Taken:
-            nonlocal counted, uncounted
-            if not counted:
-                usual = statistics.median(run(5, 0))
-                possible = int(self.effort.seconds / max(usual, 1e-4))  # a clock may stand still
-                counted, uncounted = max(possible, 5), max(min(possible, _WARM_UP), 1)
+        def used(count: int, skipped: int) -> tuple[list[float], float]:
             time.sleep(_REAPED)
             before = self.server.cpu()
-            taken = run(counted, uncounted)
+            taken = run(count, skipped)
             time.sleep(_REAPED)
-            after = self.server.cpu()
+            return taken, self.server.cpu() - before
+
+        def take() -> Taken:
+            nonlocal counted, uncounted, first
+            if not counted:
+                usual = min(filter(None, run(5, 0)), default=0.0)  # a clock may stand still
+                possible = int(self.effort.seconds / max(usual, 1e-4))
+                counted, uncounted = max(possible, 5), max(min(possible, _WARM_UP), 1)
+                first = min(used(1, 0)[1] for _ in range(3))
+            taken, processor = used(counted, uncounted)
             return Taken(
                 statistics.fmean(taken) if mean else statistics.median(taken),
-                None
-                if before is None or after is None
-                else (after - before) / (counted + uncounted) / clients,
+                max(processor - first, 0) / (counted + uncounted - 1) / clients,
             )
 
         statements = [re.sub(r"^\\set .*\n", "", script) for script in scripts]

@@ -54,10 +54,10 @@ class Server:
     def conninfo(self, name: str) -> str:
         return make_conninfo(self.url, dbname=name)
 
-    def cpu(self) -> float | None:
-        """Seconds of the processor of all sessions that have ended; None where the system doesn't tell."""
+    def cpu(self) -> float:
+        """Seconds of the processor of all sessions that have ended; 0 where the system doesn't tell."""
         told = _process(self.process)
-        return (int(told[13]) + int(told[14])) / os.sysconf("SC_CLK_TCK") if told else None
+        return (int(told[13]) + int(told[14])) / os.sysconf("SC_CLK_TCK") if told else 0
 
     def empty(self, name: str) -> str:
         """Make a database with nothing in it, instead of one that has the name; return its conninfo."""
