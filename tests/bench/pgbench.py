@@ -7,7 +7,6 @@ import re
 import statistics
 import subprocess
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +20,6 @@ from tests.bench.server import Server
 # Transactions of a new connection that aren't counted: the first compile the functions, and PostgreSQL plans
 # five times before it keeps a plan.
 _WARM_UP = 10
-_REAPED = 0.05  # seconds until the server knows of a session that it has ended
 _READ = """
 select sum(t.seq_tup_read + coalesce(t.idx_tup_fetch, 0))
 from pg_stat_xact_all_tables t
@@ -78,11 +76,9 @@ class Pgbench:
                 return list(_logged(Path(folder).glob("log*"), skipped))
 
         def used(count: int, skipped: int) -> tuple[list[float], float]:
-            time.sleep(_REAPED)
-            before = self.server.cpu()
-            taken = run(count, skipped)
-            time.sleep(_REAPED)
-            return taken, self.server.cpu() - before
+            with self.server.processor() as seconds:
+                taken = run(count, skipped)
+            return taken, seconds[0]
 
         def take() -> Taken:
             nonlocal counted, uncounted, first
