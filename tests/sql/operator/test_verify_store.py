@@ -118,6 +118,8 @@ CASES = {
     "deployment_rules": "update deployment set checksum = 'x' where name = 'sql'",
     "account_roles_rules": "insert into account_roles values ('', {1})",
     "api_roles_rules": "insert into api_roles (role, bundle) values ('postgres', 'some')",
+    "tokens_rules": "insert into tokens (user_id, kind, name, scopes, digest, expires_at)"
+    " values ({1}, 'agent', 'x', array['all'], sha256('x'), now() + interval '1 day')",
     "single_rows": "insert into claim_counter (singleton, admitted) values (false, 2)",
     "live_memories": "update users set live_memories = 1 where id = {1}",
     "candidates": "update users set candidates = '{\"english\": [2, 2]}' where id = {1}",
