@@ -73,6 +73,7 @@ comment on index memstore.tokens_user_id_idx is 'The tokens of an account.';
 alter table memstore.tokens enable row level security;
 
 alter table memstore.api_roles
+  -- squawk-ignore ban-drop-constraint
   drop constraint api_roles_bundle_shape,
   -- squawk-ignore constraint-missing-not-valid
   add constraint api_roles_bundle_shape check (bundle in ('all', 'write', 'read', 'bound', 'serve'));

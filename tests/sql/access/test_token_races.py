@@ -17,6 +17,10 @@ from tests.sql.support import account_of, call, call_one, rows, value
 Connect = Callable[..., psycopg.Connection]
 
 
+def run(db: psycopg.Connection, query: str, given: tuple[object, ...]) -> None:
+    rows(db, query, *given)
+
+
 def redeem(db: psycopg.Connection, login: bytes, session: bytes) -> UUID:
     account: UUID = call_one(db, "redeem_login", digest=login, session=session)["actor"]
     return account
@@ -40,11 +44,11 @@ def test_an_erasure_leaves_no_token(db: psycopg.Connection, connect: Connect) ->
         (*_, listed) = call(db, "list_tokens", actor=account)
         results = at_once(
             connect,
-            lambda other, account=account: rows(other, "select memstore.delete_user(%s)", account),
+            partial(run, query="select memstore.delete_user(%s)", given=(account,)),
             partial(redeem, login=login, session=secrets.token_bytes(32)),
-            lambda other, agent=agent: call(other, "authenticate_token", digest=agent),
-            lambda other, account=account, id=listed["id"]: call(other, "revoke_token", actor=account, id=id),
-            lambda other, account=account: call(other, "create_token", user_id=account, name="late"),
+            partial(run, query="select memstore.authenticate_token(%s)", given=(agent,)),
+            partial(run, query="select memstore.revoke_token(%s, %s)", given=(account, listed["id"])),
+            partial(run, query="select memstore.create_token(%s, 'late')", given=(account,)),
         )
         assert {each for each in results if isinstance(each, str)} <= {"token_invalid", "actor_unknown"}
         assert value(db, "select count(*) from memstore.tokens") == 0

@@ -31,9 +31,9 @@ def digest(secret: str) -> bytes:
 
 def token_of(db: psycopg.Connection, account: UUID, *scopes: str, **given: object) -> str:
     """The secret of a new token."""
-    return call_one(db, "create_token", user_id=account, name="x", scopes=[*scopes] or ["recall"], **given)[
-        "token"
-    ]
+    made = call_one(db, "create_token", user_id=account, name="x", scopes=[*scopes] or ["recall"], **given)
+    secret: str = made["token"]
+    return secret
 
 
 def session_of(db: psycopg.Connection, account: UUID, *scopes: str) -> bytes:
