@@ -982,6 +982,7 @@ class AsyncFunctions(ABC):
         ground: str,
         *,
         evidence_refs: Sequence[Mapping[str, object]] | None = None,
+        id: UUID | str | None = None,
     ) -> AdmissionRecord:
         """Challenges a claim as wrong.
 
@@ -996,6 +997,7 @@ class AsyncFunctions(ABC):
             ground: why, 1 to 2,000 characters.
             evidence_refs: absent, or 1 to 20 objects with kind (receipt, memory, url), ref (2,000 characters)
                 and digest (200 characters).
+            id: the record's id, for a call that can be repeated; generated where left out.
 
         Returns:
             The record, with its effect as in list_records.
@@ -1003,6 +1005,7 @@ class AsyncFunctions(ABC):
         Raises:
             ActorUnknown: The account does not exist.
             RecordTargetNotFound: There is no such claim.
+            IdTaken: Another record has the id.
             QuotaReached: The account has 200 open challenges.
             InvalidValue: A rule is broken: A record's ground has 1 to 2,000 characters and is not blank. A
                 challenge's evidence is absent, or 1 to 20 objects, each with a kind (receipt, memory or url),
@@ -1010,7 +1013,7 @@ class AsyncFunctions(ABC):
         """
         return await self.run(
             calls.challenge_memory(
-                actor=actor, memory_id=memory_id, ground=ground, evidence_refs=evidence_refs
+                actor=actor, memory_id=memory_id, ground=ground, evidence_refs=evidence_refs, id=id
             )
         )
 
@@ -1175,7 +1178,13 @@ class AsyncFunctions(ABC):
         )
 
     async def record_admission(
-        self, actor: UUID | str | None, memory_id: UUID | str, verdict: str, ground: str
+        self,
+        actor: UUID | str | None,
+        memory_id: UUID | str,
+        verdict: str,
+        ground: str,
+        *,
+        id: UUID | str | None = None,
     ) -> AdmissionRecord:
         """Records a steward's verdict on a claim.
 
@@ -1186,6 +1195,7 @@ class AsyncFunctions(ABC):
             memory_id: the claim, live or superseded.
             verdict: admitted or rejected.
             ground: why, 1 to 2,000 characters.
+            id: the record's id, for a call that can be repeated; generated where left out.
 
         Returns:
             The record.
@@ -1194,15 +1204,16 @@ class AsyncFunctions(ABC):
             ActorUnknown: The account does not exist.
             StewardRequired: Only a steward may do this.
             RecordTargetNotFound: There is no such claim.
+            IdTaken: Another record has the id.
             InvalidValue: A rule is broken: An admission needs a verdict, admitted or rejected; others have
                 none. A record's ground has 1 to 2,000 characters and is not blank.
         """
         return await self.run(
-            calls.record_admission(actor=actor, memory_id=memory_id, verdict=verdict, ground=ground)
+            calls.record_admission(actor=actor, memory_id=memory_id, verdict=verdict, ground=ground, id=id)
         )
 
     async def refute_challenge(
-        self, actor: UUID | str | None, challenge_id: UUID | str, ground: str
+        self, actor: UUID | str | None, challenge_id: UUID | str, ground: str, *, id: UUID | str | None = None
     ) -> AdmissionRecord:
         """Refutes a challenge, which closes it.
 
@@ -1213,6 +1224,7 @@ class AsyncFunctions(ABC):
             actor: the steward; None for that of a bound role.
             challenge_id: the challenge, open or closed.
             ground: why, 1 to 2,000 characters.
+            id: the record's id, for a call that can be repeated; generated where left out.
 
         Returns:
             The record.
@@ -1221,9 +1233,12 @@ class AsyncFunctions(ABC):
             ActorUnknown: The account does not exist.
             StewardRequired: Only a steward may do this.
             ChallengeNotFound: There is no such challenge.
+            IdTaken: Another record has the id.
             InvalidValue: A rule is broken: A record's ground has 1 to 2,000 characters and is not blank.
         """
-        return await self.run(calls.refute_challenge(actor=actor, challenge_id=challenge_id, ground=ground))
+        return await self.run(
+            calls.refute_challenge(actor=actor, challenge_id=challenge_id, ground=ground, id=id)
+        )
 
     async def list_tokens(self, actor: UUID | str | None = None) -> list[Token]:
         """Lists the tokens of an account, newest first: who reaches its memories over HTTP.

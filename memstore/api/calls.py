@@ -272,7 +272,8 @@ recall: Final[Function[Recall]] = Function(
 challenge_memory: Final[Function[AdmissionRecord]] = Function(
     "challenge_memory",
     wire.row(AdmissionRecord),
-    {"actor": "uuid", "memory_id": "uuid", "ground": "text", "evidence_refs": "jsonb"},
+    {"actor": "uuid", "memory_id": "uuid", "ground": "text", "evidence_refs": "jsonb", "id": "uuid"},
+    identity=("id",),
     own=True,
 )
 count_claims: Final[Function[list[ClaimCount]]] = Function(
@@ -314,13 +315,15 @@ promote_memory: Final[Function[Memory]] = Function(
 record_admission: Final[Function[AdmissionRecord]] = Function(
     "record_admission",
     wire.row(AdmissionRecord),
-    {"actor": "uuid", "memory_id": "uuid", "verdict": "text", "ground": "text"},
+    {"actor": "uuid", "memory_id": "uuid", "verdict": "text", "ground": "text", "id": "uuid"},
+    identity=("id",),
     own=True,
 )
 refute_challenge: Final[Function[AdmissionRecord]] = Function(
     "refute_challenge",
     wire.row(AdmissionRecord),
-    {"actor": "uuid", "challenge_id": "uuid", "ground": "text"},
+    {"actor": "uuid", "challenge_id": "uuid", "ground": "text", "id": "uuid"},
+    identity=("id",),
     own=True,
 )
 

@@ -978,6 +978,7 @@ class Functions(ABC):
         ground: str,
         *,
         evidence_refs: Sequence[Mapping[str, object]] | None = None,
+        id: UUID | str | None = None,
     ) -> AdmissionRecord:
         """Challenges a claim as wrong.
 
@@ -992,6 +993,7 @@ class Functions(ABC):
             ground: why, 1 to 2,000 characters.
             evidence_refs: absent, or 1 to 20 objects with kind (receipt, memory, url), ref (2,000 characters)
                 and digest (200 characters).
+            id: the record's id, for a call that can be repeated; generated where left out.
 
         Returns:
             The record, with its effect as in list_records.
@@ -999,6 +1001,7 @@ class Functions(ABC):
         Raises:
             ActorUnknown: The account does not exist.
             RecordTargetNotFound: There is no such claim.
+            IdTaken: Another record has the id.
             QuotaReached: The account has 200 open challenges.
             InvalidValue: A rule is broken: A record's ground has 1 to 2,000 characters and is not blank. A
                 challenge's evidence is absent, or 1 to 20 objects, each with a kind (receipt, memory or url),
@@ -1006,7 +1009,7 @@ class Functions(ABC):
         """
         return self.run(
             calls.challenge_memory(
-                actor=actor, memory_id=memory_id, ground=ground, evidence_refs=evidence_refs
+                actor=actor, memory_id=memory_id, ground=ground, evidence_refs=evidence_refs, id=id
             )
         )
 
@@ -1169,7 +1172,13 @@ class Functions(ABC):
         )
 
     def record_admission(
-        self, actor: UUID | str | None, memory_id: UUID | str, verdict: str, ground: str
+        self,
+        actor: UUID | str | None,
+        memory_id: UUID | str,
+        verdict: str,
+        ground: str,
+        *,
+        id: UUID | str | None = None,
     ) -> AdmissionRecord:
         """Records a steward's verdict on a claim.
 
@@ -1180,6 +1189,7 @@ class Functions(ABC):
             memory_id: the claim, live or superseded.
             verdict: admitted or rejected.
             ground: why, 1 to 2,000 characters.
+            id: the record's id, for a call that can be repeated; generated where left out.
 
         Returns:
             The record.
@@ -1188,15 +1198,16 @@ class Functions(ABC):
             ActorUnknown: The account does not exist.
             StewardRequired: Only a steward may do this.
             RecordTargetNotFound: There is no such claim.
+            IdTaken: Another record has the id.
             InvalidValue: A rule is broken: An admission needs a verdict, admitted or rejected; others have
                 none. A record's ground has 1 to 2,000 characters and is not blank.
         """
         return self.run(
-            calls.record_admission(actor=actor, memory_id=memory_id, verdict=verdict, ground=ground)
+            calls.record_admission(actor=actor, memory_id=memory_id, verdict=verdict, ground=ground, id=id)
         )
 
     def refute_challenge(
-        self, actor: UUID | str | None, challenge_id: UUID | str, ground: str
+        self, actor: UUID | str | None, challenge_id: UUID | str, ground: str, *, id: UUID | str | None = None
     ) -> AdmissionRecord:
         """Refutes a challenge, which closes it.
 
@@ -1207,6 +1218,7 @@ class Functions(ABC):
             actor: the steward; None for that of a bound role.
             challenge_id: the challenge, open or closed.
             ground: why, 1 to 2,000 characters.
+            id: the record's id, for a call that can be repeated; generated where left out.
 
         Returns:
             The record.
@@ -1215,9 +1227,10 @@ class Functions(ABC):
             ActorUnknown: The account does not exist.
             StewardRequired: Only a steward may do this.
             ChallengeNotFound: There is no such challenge.
+            IdTaken: Another record has the id.
             InvalidValue: A rule is broken: A record's ground has 1 to 2,000 characters and is not blank.
         """
-        return self.run(calls.refute_challenge(actor=actor, challenge_id=challenge_id, ground=ground))
+        return self.run(calls.refute_challenge(actor=actor, challenge_id=challenge_id, ground=ground, id=id))
 
     def list_tokens(self, actor: UUID | str | None = None) -> list[Token]:
         """Lists the tokens of an account, newest first: who reaches its memories over HTTP.

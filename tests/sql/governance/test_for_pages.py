@@ -6,6 +6,7 @@ from uuid import UUID, uuid4
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.sql.support import SYSTEM, account_of, call, insert, refused, rows, steward_of, supersede
 
@@ -81,3 +82,33 @@ def test_get_user(db: psycopg.Connection, claims: dict[str, UUID]) -> None:
     assert known == ["holder", False, 5, 200]
     with refused("actor_unknown", "actor"):
         call(db, "get_user", actor=uuid4())
+
+
+def test_a_record_is_written_once(db: psycopg.Connection, claims: dict[str, UUID]) -> None:
+    account, judge, id = account_of(db, "holder"), steward_of(db, "judge"), uuid4()
+    evidence = Jsonb(SYSTEM["evidence_refs"])
+    challenge = "select (memstore.challenge_memory(%s, %s, %s, %s, %s)).id"
+    for _ in range(2):
+        assert rows(db, challenge, account, claims["admitted"], " No. ", evidence, id) == [(id,)]
+    for who, claim, ground, given in (
+        (account, claims["admitted"], "Yes.", evidence),
+        (account, claims["admitted"], "No.", None),
+        (account, claims["candidate"], "No.", evidence),
+        (judge, claims["admitted"], "No.", evidence),
+    ):
+        with refused("id_taken", "id"):
+            rows(db, challenge, who, claim, ground, given, id)
+    for statement, given, other in (
+        ("select (memstore.refute_challenge(%s, %s, %s, %s)).id", (judge, id, "Yes."), "Surely."),
+        (
+            "select (memstore.record_admission(%s, %s, 'admitted', %s, %s)).id",
+            (judge, claims["admitted"], "Yes."),
+            "x",
+        ),
+    ):
+        record = uuid4()
+        for _ in range(2):
+            assert rows(db, statement, *given, record) == [(record,)]
+        with refused("id_taken", "id"):
+            rows(db, statement, *given[:-1], other, record)
+    assert len(rows(db, "select memstore.list_records(%s, %s)", account, claims["admitted"])) == 4
