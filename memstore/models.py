@@ -316,7 +316,8 @@ class Access:
         id: The token's id.
         name: What people call it.
         scopes: Its scopes.
-        functions: The functions that they allow.
+        functions: The functions that they allow; with `:claims` at its end one that they allow on claims of
+            the account.
         expires_at: When it ends.
     """
 

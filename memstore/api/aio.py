@@ -1288,7 +1288,8 @@ class AsyncFunctions(ABC):
             kind: agent, or session for the one of a browser; agent where left out.
 
         Returns:
-            The account, the token's id, name and scopes, the functions that they allow, and when it ends.
+            The account, the token's id, name and scopes, the functions that they allow (with :claims at its
+            end one that they allow where it reads or writes a claim of the account), and when it ends.
 
         Raises:
             TokenInvalid: There is no such token.

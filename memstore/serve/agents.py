@@ -29,17 +29,17 @@ MAXIMUM_BODY: Final = 1 << 20
 
 _MOST_ACCOUNTS: Final = 200
 
-# The functions that a tool calls; where its token's scopes allow one of them not, the tool isn't there.
-_CALLED: Final[dict[str, tuple[str, ...]]] = {
-    "recall": ("recall",),
-    "remember": ("insert_memory",),
-    "correct": ("supersede_memory",),
-    "forget": ("get_memory", "delete_memory"),
-    "list": ("list_memories",),
-    "history": ("memory_history",),
-    "propose": ("challenge_memory", "insert_memory"),
-    "challenge": ("challenge_memory", "list_records", "memory_status"),
-    "records": ("list_records", "memory_status"),
+# The functions that a tool calls, or two lists of them: it is there for a token that allows one of these.
+_CALLED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
+    "recall": (("recall",),),
+    "remember": (("insert_memory",),),
+    "correct": (("supersede_memory",), ("supersede_memory:claims",)),
+    "forget": (("get_memory", "delete_memory"), ("get_memory", "delete_memory:claims")),
+    "list": (("list_memories",),),
+    "history": (("memory_history",), ("memory_history:claims",)),
+    "propose": (("insert_memory:claims",),),
+    "challenge": (("challenge_memory", "list_records", "memory_status"),),
+    "records": (("list_records", "memory_status"),),
 }
 
 
@@ -133,7 +133,7 @@ class Agents:
         return None
 
     def _allowed(self, visitor: Visitor, name: str) -> bool:
-        return name in self._tools and visitor.may(*_CALLED[name])
+        return name in self._tools and any(visitor.may(*called) for called in _CALLED[name])
 
     async def _list_tools(
         self, context: ServerRequestContext[Any, Any], _: types.PaginatedRequestParams | None

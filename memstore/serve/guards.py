@@ -8,7 +8,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memstore.errors import ScopeMissing, StoreUnavailable, TokenInvalid
+from memstore.errors import MemstoreError, ScopeMissing, StoreUnavailable, TokenInvalid
 from memstore.serve.address import Address
 
 _logger: Final = logging.getLogger("memstore")
@@ -31,7 +31,7 @@ _HEADERS: Final = {
 
 
 class Failures:
-    """Answers what fails. A log has the exception's type alone: its message may quote a text."""
+    """Answers what fails. A log has an error's name alone: its message may quote a text."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -60,7 +60,8 @@ class Failures:
         except ScopeMissing as error:
             answer = PlainTextResponse(error.message, 403)
         except Exception as error:
-            _logger.error("A request failed: %s", type(error).__name__)
+            reason = error.name if isinstance(error, MemstoreError) else type(error).__name__
+            _logger.error("A request failed: %s", reason)
             answer = PlainTextResponse("Something failed here; the server's log says what.", 500)
         if not started:
             await answer(scope, receive, send)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from starlette.responses import Response
 
@@ -154,7 +155,9 @@ async def judge(page: Page) -> Response:
         )
     except MemstoreError as error:
         return await _claim(page, {**form, "form": "verdict"}, None, error)
-    return to(f"/claims/{page.id}")
+    # On to the next one, for who works through a part of the queue.
+    status = given(form, "status")
+    return to(f"/claims/queue?{urlencode({'status': status})}" if status else f"/claims/{page.id}")
 
 
 async def refute(page: Page) -> Response:

@@ -14,7 +14,11 @@ cross join lateral (
     ('read', f.name is not null and (p.provolatile <> 'v' or f.name = 'memory_violations')),
     -- Of what names an account, the functions that compile_own_api() writes.
     ('bound', p.proname like 'my\_%' or not f.manages and p.proargnames[1] is distinct from 'actor'),
-    ('serve', p.proname in ('authenticate_token', 'authorize_call', 'redeem_login') or s.name is not null)
+    (
+      'serve',
+      s.name is not null
+      or p.proname in ('authenticate_token', 'authorize_call', 'redeem_login', 'schema_version')
+    )
 ) b (bundle, has)
 where p.pronamespace = 'memstore'::regnamespace
 and b.has;

@@ -32,7 +32,8 @@ Arguments
   digest  bytea  the SHA-256 of the secret, which itself doesn't reach the database
   kind    text   agent, or session for the one of a browser; agent where left out
 Returns
-  the account, the token's id, name and scopes, the functions that they allow, and when it ends
+  the account, the token's id, name and scopes, the functions that they allow (with :claims at its end one that they
+  allow where it reads or writes a claim of the account), and when it ends
 Errors
   token_invalid
 */
@@ -52,11 +53,12 @@ begin
   name := v_token.name;
   scopes := v_token.scopes;
   functions := array(
-    select f.name
+    select f.name || n.suffix
     from memstore.api_scopes f
-    where coalesce(f.scope, '') = any (v_token.scopes || case when v_token.kind = 'session' then '' end)
-    or f.of_claims = any (v_token.scopes)
-    order by f.name
+    cross join lateral (values (f.scope, ''), (f.of_claims, ':claims')) n (scope, suffix)
+    where n.scope = any (v_token.scopes)
+    or n.scope is null and n.suffix = '' and v_token.kind = 'session'
+    order by 1
   );
   expires_at := v_token.expires_at;
 end

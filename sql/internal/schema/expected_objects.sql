@@ -307,7 +307,7 @@ b91619d7fa0b2e0d8ddbfaec4b466f46 function age_text(timestamp with time zone)
 2c124b629e7191eaab0887cdbccbd633 function any_lexeme(text[])
 76e89a935d9963c946852584fe7f2ebc function api_roles_broken(api_roles)
 221f0f607cb8b599006c7135effb9342 function api_roles_obey(api_roles)
-36988feea1a5b47e0c0338dc6935af72 function authenticate_token(bytea,text)
+1ed9cdcff2292abc71b44ac268f2a07c function authenticate_token(bytea,text)
 6612170bdbddc847cc62f37a4e41f581 function authorize_call(bytea,text,text,text,uuid)
 43f2cc2669ba5f5bfcfa83cc2c11aa3d function best_memories(uuid,text,real[],text,integer,text[],jsonb[])
 6b59be9fcfe71fa06810b108a095a06e function bind_role(text,uuid)
@@ -655,7 +655,7 @@ e3b0c44298fc1c149afbf4c8996fb924 type memstore.memory
 d44f004411b84d53c9134830aabf000b view api
 36f7cf04a0ca35c8dc205e46abe161ca view api_functions
 064766a3b32fc016be84e3a58fcbc41e view api_scopes
-24eaa2e9d2e7d61f16240cdf066148af view bundles
+b0e0b4122f00a9c87052eac0ad36756a view bundles
 3e47a06a20d17fb75d9bc1cb6c920979 view memory_columns
 04a2df50d72e21630a726ec9219a276e view pages
 8f5f5f3c9304fd91148d92f5790c8728 view refusals

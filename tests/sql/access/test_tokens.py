@@ -385,7 +385,7 @@ class TestPrivileges:
             role,
         )
         scoped = rows(db, "select name from memstore.api_scopes")
-        more = {"authenticate_token", "authorize_call", "redeem_login"}
+        more = {"authenticate_token", "authorize_call", "redeem_login", "schema_version"}
         assert {name for (name,) in held} == {name for (name,) in scoped} | more
         assert rows(db, "select bundle, lacking, extra from memstore.list_roles() where role = %s", role) == [
             ("serve", [], [])
