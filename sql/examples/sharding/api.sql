@@ -33,7 +33,7 @@ select
   end;$$
 
         -- The claims' shard or the account's, by the bucket.
-        when p.proname in ('insert_memory', 'list_memories') then format($$
+        when p.proname in ('insert_memory', 'list_memories', 'search_memories') then format($$
   if bucket like '%%system%%' then
     %s
   else
@@ -60,8 +60,9 @@ select
   end if;$$, c.on_account, c.on_claims)
 
         -- An id is the account's own, or else a claim's.
-        when p.proname in ('get_memory', 'memory_history', 'set_embedding', 'supersede_memory', 'delete_memory')
-        then format($$
+        when p.proname in (
+          'get_memory', 'memory_history', 'set_embedding', 'supersede_memory', 'delete_memory', 'delete_history'
+        ) then format($$
   begin
     %s
   exception when sqlstate 'MS002' or sqlstate 'MS003' then
@@ -131,15 +132,37 @@ select
     note := nullif(array_to_string(v_lines[:v_own] || v_claims.note || v_lines[v_own + 1:], E'\n'), '');
   end;$$, s.maximum_attached, s.maximum_attached_characters)
 
-        -- Claims, the directory, and what needs no account.
+        -- Chains are within a shard.
+        when p.proname = 'memory_histories' then $$
+  return query
+  select * from accounts.memory_histories($1, $2)
+  union all
+  select * from claims.memory_histories($1, $2)
+  order by 1;$$
+
+        -- Stewards are marked on the claims shard, and each shard counts what it has.
+        when p.proname = 'get_user' then $$
+  declare
+    v_claims record;
+  begin
+    select u.* into external_ref, language, steward, live_memories, maximum_live_memories, inserted_at
+    from accounts.get_user($1) u;
+    select u.* into v_claims from claims.get_user($1) u;
+    steward := v_claims.steward;
+    live_memories := live_memories + v_claims.live_memories;
+  end;$$
+
+        -- Claims, the directory with its tokens, and what needs no account.
         when p.proname in (
-          'challenge_memory', 'find_user', 'help', 'list_claims', 'list_records', 'list_rules', 'memory_status',
-          'memory_violations', 'promote_memory', 'rank_claims', 'read_json', 'record_admission', 'refute_challenge',
-          'schema_version'
+          'challenge_memory', 'count_claims', 'create_login', 'find_user', 'help', 'list_claims', 'list_own_claims',
+          'list_records', 'list_rules', 'list_tokens', 'memory_status', 'memory_violations', 'promote_memory',
+          'rank_claims', 'read_json', 'record_admission', 'refute_challenge', 'revoke_token', 'schema_version'
         ) then c.on_claims
 
         -- The account's own buckets.
-        when p.proname in ('delete_scope', 'memories_as_of', 'rank_memories', 'supersede_with') then c.on_account
+        when p.proname in (
+          'delete_scope', 'explain_recall', 'memories_as_of', 'rank_memories', 'supersede_with'
+        ) then c.on_account
       end
     from (
       select
