@@ -192,7 +192,7 @@ def test_the_api_is_the_shards(cluster: Cluster) -> None:
 
 
 def comparable(value: object) -> object:
-    """Without times and secrets, and with the order of the ids in their place: all differ from store to store."""
+    """Without times and secrets, and with the order of the ids in their place: they differ by store."""
     value = re.sub(r"mst_[0-9a-f]{64}", "secret", repr(value))
     text = re.sub(r"datetime\.datetime\(.*?tzinfo=[^)]*\)+|\d{4}-\d\d-\d\d[T ][\d:.+]+", "time", value)
     found = {each: n for n, each in enumerate(dict.fromkeys(re.findall(r"[0-9a-f-]{36}", text)))}

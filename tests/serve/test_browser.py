@@ -102,7 +102,7 @@ def filled(site: Site) -> tuple[UUID, dict[str, str]]:
     answered = challenge(ground="It was renamed.", evidence_refs=evidence)["id"]
     rows(site.db, "select memstore.refute_challenge(%s, %s, 'The old name works.')", account, answered)
     for number in range(50):
-        challenge(ground=f"Doubt {number}.")
+        challenge(memory_id=claims[2], ground=f"Doubt {number}.")
     site.token(account)
     return account, {
         "memories": "/memories",
@@ -111,6 +111,7 @@ def filled(site: Site) -> tuple[UUID, dict[str, str]]:
         "claims": "/claims",
         "queue": "/claims/queue",
         "claim": f"/claims/{claims[0]}",
+        "argument": f"/claims/{claims[2]}",
         "access": "/access",
         "store": "/store",
         "nothing": "/memories?q=nothing",
