@@ -162,5 +162,6 @@ def serving(conninfo: str, log: Path, *arguments: str, **settings: str) -> Itera
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
                 process.wait(20)
-            process.stdout.close()
+            if process.stdout:
+                process.stdout.close()
             db.execute(f"drop owned by {role}; drop role {role}".encode())

@@ -131,7 +131,11 @@ def press(chrome: webdriver.Chrome, element: Any) -> None:
     """Presses what leads to another page, and waits for it."""
     before = chrome.find_element(By.TAG_NAME, "html")
     element.perform() if isinstance(element, ActionChains) else element.click()
-    WebDriverWait(chrome, 20).until(lambda _: _is_gone(before))
+    wait_until_gone(chrome, before)
+
+
+def wait_until_gone(chrome: webdriver.Chrome, element: Any) -> None:
+    WebDriverWait(chrome, 20).until(lambda _: _is_gone(element))
 
 
 def _is_gone(element: Any) -> bool:
@@ -140,6 +144,12 @@ def _is_gone(element: Any) -> bool:
     except Exception:
         return True
     return False
+
+
+def logged(chrome: webdriver.Chrome) -> list[str]:
+    """What the browser has logged since it was last asked."""
+    entries: list[dict[str, str]] = chrome.get_log("browser")  # type: ignore[no-untyped-call]
+    return [entry["message"] for entry in entries]
 
 
 def look(chrome: webdriver.Chrome, width: int, dark: bool) -> None:
@@ -186,8 +196,7 @@ def test_every_page_is_accessible_and_fits(
             assert len(found["passes"]) > 10, where
             problems = [(each["id"], each["nodes"][0]["html"][:200]) for each in found["violations"]]
             assert problems == [], where
-    assert [entry for entry in chrome.get_log("browser") if "favicon" not in entry["message"]
-            and " 404 " not in entry["message"]] == []  # fmt: skip
+    assert [entry for entry in logged(chrome) if "favicon" not in entry and " 404 " not in entry] == []
 
 
 def test_bodies_run_nothing(
@@ -217,7 +226,7 @@ def test_by_keyboard_alone(site: Site, chrome: webdriver.Chrome) -> None:
     look(chrome, 1100, False)
     ActionChains(chrome).send_keys(Keys.TAB).perform()
     assert chrome.switch_to.active_element.text == "Skip to the content"
-    judged = set()
+    judged: set[UUID] = set()
     while judged != mine:
         chrome.get(f"{site.url}/claims/queue?status=candidate")
         press(chrome, _keys(chrome, "Read and judge: Key claim", Keys.ENTER))
@@ -289,14 +298,14 @@ def test_pages_of_other_sites(site: Site, chrome: webdriver.Chrome) -> None:
     try:
         for host in ("127.0.0.1", "localhost"):
             log_in(site, chrome, account)
-            chrome.get_log("browser")
+            logged(chrome)
             chrome.get(f"http://{host}:{hostile.server_port}/")
             WebDriverWait(chrome, 20).until(
-                lambda _: any("frame-ancestors" in entry["message"] for entry in chrome.get_log("browser"))
+                lambda _: any("frame-ancestors" in entry for entry in logged(chrome))
             )
             before = chrome.find_element(By.TAG_NAME, "html")
             chrome.execute_script("document.forms[0].submit()")
-            WebDriverWait(chrome, 20).until(lambda _, before=before: _is_gone(before))
+            wait_until_gone(chrome, before)
             assert chrome.find_element(By.TAG_NAME, "body").text == "This form is of another page."
     finally:
         hostile.shutdown()

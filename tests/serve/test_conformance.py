@@ -49,7 +49,7 @@ def proxied(site: Site) -> Iterator[str]:
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
-            own = str(self.server.server_address[1])
+            own = str(proxy.server_port)
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             headers = {
                 name: content.replace(own, port) if name.lower() in ("host", "origin") else content

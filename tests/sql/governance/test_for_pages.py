@@ -98,17 +98,18 @@ def test_a_record_is_written_once(db: psycopg.Connection, claims: dict[str, UUID
     ):
         with refused("id_taken", "id"):
             rows(db, challenge, who, claim, ground, given, id)
-    for statement, given, other in (
+    answers: list[tuple[str, tuple[object, ...], str]] = [
         ("select (memstore.refute_challenge(%s, %s, %s, %s)).id", (judge, id, "Yes."), "Surely."),
         (
             "select (memstore.record_admission(%s, %s, 'admitted', %s, %s)).id",
             (judge, claims["admitted"], "Yes."),
             "x",
         ),
-    ):
+    ]
+    for statement, arguments, other in answers:
         record = uuid4()
         for _ in range(2):
-            assert rows(db, statement, *given, record) == [(record,)]
+            assert rows(db, statement, *arguments, record) == [(record,)]
         with refused("id_taken", "id"):
-            rows(db, statement, *given[:-1], other, record)
+            rows(db, statement, *arguments[:-1], other, record)
     assert len(rows(db, "select memstore.list_records(%s, %s)", account, claims["admitted"])) == 4
