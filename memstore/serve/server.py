@@ -16,7 +16,7 @@ from memstore.serve.address import Address
 from memstore.serve.application import application
 
 HEAD_SECONDS: Final = 10.0
-"""How often a connection without a request is looked at, and closed."""
+"""A connection that has brought no other request for so long is closed."""
 
 _MOST_CONNECTIONS: Final = 500
 
@@ -26,6 +26,7 @@ class _Protocol(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._seen: object = None
         self._watch = self.loop.call_later(HEAD_SECONDS, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -33,9 +34,10 @@ class _Protocol(H11Protocol):
         super().connection_lost(exc)
 
     def _look(self) -> None:
-        if self.cycle is None or self.cycle.response_complete:
+        if self.cycle is self._seen and (self.cycle is None or self.cycle.response_complete):
             self.transport.close()
         else:
+            self._seen = self.cycle
             self._watch = self.loop.call_later(HEAD_SECONDS, self._look)
 
 

@@ -110,7 +110,7 @@ READ = API - {
 def test_bundles(store: Store) -> None:
     held = store.held()
     assert held["all"] == API
-    assert held["write"] == API - {"create_user", "delete_user"}
+    assert held["write"] == API - {"create_login", "create_user", "delete_user"}
     assert held["read"] == READ
     assert held["by_hand"] == {"recall", "verify_store"}
     assert held["revoked"] == API - {"delete_user"}
