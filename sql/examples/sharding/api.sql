@@ -170,7 +170,14 @@ select
         format(g.call, 'claims', p.proname, g.given) as on_claims
       from (
         select
-          case when p.proretset then 'return query select * from %s.%I(%s);' else 'return %s.%I(%s);' end as call,
+          case
+            when p.proretset then 'return query select * from %s.%I(%s);'
+            when p.proallargtypes is not null then
+              'select r.* into '
+              || array_to_string(p.proargnames[p.pronargs + 1:], ', ')
+              || ' from %s.%I(%s) r;'
+            else 'return %s.%I(%s);'
+          end as call,
           (select coalesce(string_agg('$' || n, ', '), '') from generate_series(1, p.pronargs) n) as given
       ) g
     ) c
