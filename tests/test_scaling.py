@@ -131,6 +131,7 @@ def both(db: psycopg.Connection, replica: str) -> Iterator[tuple[psycopg.Connect
         f" from memstore.insert_memory({ACTOR}, 'I use npm.')",
         f"select memstore.challenge_memory({ACTOR}, {CLAIM}, 'It seems wrong to me.')",
         "select memstore.configure(system_recall_enabled => true)",
+        f"select memstore.create_token({ACTOR}, 'laptop')",
     ):
         db.execute(statement.encode())
     with caught_up(db, replica) as standby:

@@ -94,9 +94,12 @@ def store(database: str, roles: dict[str, str], installed: str) -> Iterator[Stor
 
 READ = API - {
     *(
+        "create_login",
         "create_user",
         "delete_user",
+        "delete_history",
         "delete_scope",
+        "revoke_token",
         "insert_memory",
         "insert_memories",
         "supersede_memory",
