@@ -103,6 +103,14 @@ class RecordIsImmutable(MemstoreError):
     """A record on a claim never changes."""
 
 
+class TokenInvalid(MemstoreError):
+    """There is no such token, or it has ended."""
+
+
+class ScopeMissing(MemstoreError):
+    """The token doesn't allow this."""
+
+
 class AccessDenied(MemstoreError):
     """The database role may not call this function."""
 
@@ -149,8 +157,10 @@ REFUSALS: Final[dict[str, type[MemstoreError]]] = {
     "restored_by_inserts": MemstoreError,
     "role_bound": InvalidValue,
     "role_unbound": InvalidValue,
+    "scope_missing": ScopeMissing,
     "stance_required": StanceRequired,
     "steward_required": StewardRequired,
+    "token_invalid": TokenInvalid,
 }
 
 # Constraints that only a race or plain SQL violates, with clearer messages than PostgreSQL's. Check
@@ -185,6 +195,9 @@ CONSTRAINTS: Final[dict[str, tuple[type[MemstoreError], str]]] = {
     "memory_admissions_user_id_fkey": (ActorUnknown, "The account does not exist."),
     "open_challenges_pkey": (MemstoreError, "The challenge is open already."),
     "settings_pkey": (InvalidValue, "There is one row of settings."),
+    "tokens_digest_key": (IdTaken, "The token is there already."),
+    "tokens_pkey": (IdTaken, "The id is taken."),
+    "tokens_user_id_fkey": (ActorUnknown, "The account does not exist."),
     "users_external_ref_key": (IdTaken, "The application's id belongs to another account."),
     "users_pkey": (IdTaken, "The id is taken."),
 }

@@ -139,6 +139,38 @@ class SimilarMemory:
     identical: bool
 
 
+@dataclass(frozen=True, slots=True)
+class ExplainedMemory:
+    """A memory, its scores for one query, and what recall does with it.
+
+    Attributes:
+        memory: The memory.
+        score: As in `RankedMemory`, like the two that follow.
+        lexical_score: The share of the query's lexemes that it covers, 0 to 1.
+        semantic_score: The cosine similarity to the query's embedding; None where the two can't be compared.
+        outcome: `attached`, or why it isn't: `count`, `size`, `duplicate` or `floor`.
+    """
+
+    memory: Memory
+    score: float
+    lexical_score: float
+    semantic_score: float | None
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChainMember:
+    """A memory of the chain of another one.
+
+    Attributes:
+        id: The memory whose chain it is.
+        memory: The memory.
+    """
+
+    id: UUID
+    memory: Memory
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Recall(_Redacted):
     """What to tell a model before one turn of a conversation.
@@ -255,6 +287,119 @@ class FoundItem:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimCount:
+    """How many live claims have a status.
+
+    Attributes:
+        status: `candidate`, `admitted`, `rejected` or `suspended`.
+        claims: The number.
+    """
+
+    status: str
+    claims: int
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """An account. Times are in UTC.
+
+    Attributes:
+        external_ref: The application's own id; None where it has none.
+        language: The text search configuration of its memories.
+        steward: Whether it is a steward of the system bucket.
+        live_memories: How many live memories it has.
+        maximum_live_memories: How many it may have.
+        inserted_at: When it was created.
+    """
+
+    external_ref: str | None
+    language: str
+    steward: bool
+    live_memories: int
+    maximum_live_memories: int
+    inserted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What names an account to `memstore serve`, without its secret. Times are in UTC.
+
+    Attributes:
+        id: The token's id.
+        kind: `agent`, `login` or `session`.
+        name: What people call it.
+        scopes: What it allows, of `recall`, `remember`, `forget`, `claims`, `steward` and `operator`.
+        inserted_at: When it was made.
+        expires_at: When it ends.
+        last_used_at: When it was last used, to the minute; None: never.
+        revoked_at: When it was revoked; None where it wasn't.
+    """
+
+    id: UUID
+    kind: str
+    name: str
+    scopes: tuple[str, ...]
+    inserted_at: datetime
+    expires_at: datetime
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NewToken(_Redacted):
+    """A token with its secret, which nothing shows again; no `repr` does. Times are in UTC.
+
+    Attributes:
+        id: The token's id.
+        token: The secret.
+        expires_at: When it ends.
+    """
+
+    _private: ClassVar[dict[str, str]] = {"token": "characters"}
+
+    id: UUID
+    token: str = field(repr=False)
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a token allows. Times are in UTC.
+
+    Attributes:
+        actor: The account that it names.
+        id: The token's id.
+        name: What people call it.
+        scopes: Its scopes.
+        functions: The functions that they allow; with `:claims` at its end one that they allow on claims of
+            the account.
+        expires_at: When it ends.
+    """
+
+    actor: UUID
+    id: UUID
+    name: str
+    scopes: tuple[str, ...]
+    functions: tuple[str, ...]
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RedeemedLogin:
+    """The session that a login has become. Times are in UTC.
+
+    Attributes:
+        actor: The account.
+        id: The session's id.
+        expires_at: When it ends.
+    """
+
+    actor: UUID
+    id: UUID
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Violation:
     """A rule that a value breaks.
 
@@ -322,8 +467,8 @@ class Role:
 
     Attributes:
         role: Its name.
-        bundle: What it was granted: `all`, `write`, `read`, `bound`, `by hand`, or `dropped` where there is
-            no such role any more; None where it was granted nothing itself.
+        bundle: What it was granted: `all`, `write`, `read`, `bound`, `serve`, `by hand`, or `dropped`
+            where there is no such role any more; None where it was granted nothing itself.
         accounts: The accounts that it is bound to.
         held: How many functions it was granted and can execute.
         lacking: The functions of the bundle that it was not.

@@ -12,7 +12,7 @@ import struct
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import cache, lru_cache, partial
 from math import ceil
 from typing import Any, Final, Generic, SupportsFloat, TypeAlias, TypeVar
@@ -382,6 +382,18 @@ def _moment(name: str, value: object) -> str:
     return value.isoformat()
 
 
+def _span(name: str, value: object) -> str:
+    if not isinstance(value, timedelta):
+        raise _wrong_type(name, "a timedelta", value)
+    return f"{value.days} days {value.seconds} seconds {value.microseconds} microseconds"
+
+
+def _bytes(name: str, value: object) -> str:
+    if not isinstance(value, bytes | bytearray):
+        raise _wrong_type(name, "bytes", value)
+    return f"\\x{value.hex()}"
+
+
 def _vector(name: str, value: object) -> Reals:
     # Iterating over bytes gives numbers too.
     if not isinstance(value, Iterable) or isinstance(value, bytes | bytearray | Mapping | Set):
@@ -406,6 +418,12 @@ def _texts(name: str, value: object) -> str:
         raise _wrong_type(name, "several texts", value)
     quoted = ['"' + re.sub(r'(["\\])', r"\\\1", _text(name, each)) + '"' for each in value]
     return f"{{{','.join(quoted)}}}"
+
+
+def _uuids(name: str, value: object) -> str:
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | bytearray | Mapping):
+        raise _wrong_type(name, "several UUIDs", value)
+    return f"{{{','.join(_uuid(name, each) for each in value)}}}"
 
 
 def _json(name: str, value: object) -> str:
@@ -457,6 +475,9 @@ WRITERS: Final[dict[str, Callable[[str, object], str | Reals]]] = {
     "text[]": _texts,
     "date": _date,
     "timestamptz": _moment,
+    "uuid[]": _uuids,
+    "interval": _span,
+    "bytea": _bytes,
 }
 """How an argument of each SQL type is written: as text, but for embeddings."""
 
@@ -565,6 +586,11 @@ _FIELDS: Final[dict[str, Callable[[Any], object]]] = {
     "superseded_by_id": UUID,
     "superseded_at": _time,
     "inserted_at": _time,
+    "last_used_at": _time,
+    "revoked_at": _time,
+    "actor": UUID,
+    "scopes": tuple,
+    "functions": tuple,
     "updated_at": _time,
     # Of a statistic a number, of an item an object.
     "value": lambda value: value if isinstance(value, dict) else float(value),

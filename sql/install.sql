@@ -114,6 +114,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0021-items.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0022-tokens') as pending \gset
+\if :pending
+\ir ../migrations/0022-tokens.sql
+\endif
 -- end
 \ir yoyo.sql
 
@@ -136,11 +140,17 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir note.sql
 \ir views/api.sql
 \ir views/api_functions.sql
+\ir views/api_scopes.sql
 \ir views/bundles.sql
 \ir views/memory_columns.sql
 \ir views/pages.sql
 \ir views/refusals.sql
 \ir views/rules.sql
+\ir internal/access/digest_of.sql
+\ir internal/access/live_token.sql
+\ir internal/access/maximum_tokens.sql
+\ir internal/access/new_secret.sql
+\ir internal/access/write_token.sql
 \ir internal/accounts/has_erased.sql
 \ir internal/accounts/lock_account.sql
 \ir internal/accounts/lock_actor.sql
@@ -175,6 +185,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/items/write_items.sql
 \ir internal/memories/add_candidates.sql
 \ir internal/memories/chain_accounts.sql
+\ir internal/memories/chains_of.sql
 \ir internal/memories/check_memories.sql
 \ir internal/memories/delete_unused_model.sql
 \ir internal/memories/ensure_embedding_model.sql
@@ -193,6 +204,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/memories/write_memory.sql
 \ir internal/operator/grant_bundle.sql
 \ir internal/operator/grant_functions.sql
+\ir internal/operator/grant_to.sql
 \ir internal/operator/granted_functions.sql
 \ir internal/operator/reach_beyond.sql
 \ir internal/operator/restore_grants.sql
@@ -201,6 +213,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/recall/best_memories.sql
 \ir internal/recall/close_openings.sql
 \ir internal/recall/count_candidates.sql
+\ir internal/recall/every_lexeme.sql
 \ir internal/recall/fuse.sql
 \ir internal/recall/note_line.sql
 \ir internal/recall/query_lexemes.sql
@@ -248,11 +261,17 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir triggers/restart_claim_counter.sql
 \ir triggers/skip_derived_row.sql
 \ir triggers/skip_installed.sql
+\ir functions/access/list_tokens.sql
+\ir functions/access/revoke_token.sql
+\ir functions/accounts/create_login.sql
 \ir functions/accounts/create_user.sql
 \ir functions/accounts/delete_user.sql
 \ir functions/accounts/find_user.sql
+\ir functions/accounts/get_user.sql
 \ir functions/governance/challenge_memory.sql
+\ir functions/governance/count_claims.sql
 \ir functions/governance/list_claims.sql
+\ir functions/governance/list_own_claims.sql
 \ir functions/governance/list_records.sql
 \ir functions/governance/memory_status.sql
 \ir functions/governance/promote_memory.sql
@@ -266,6 +285,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir functions/items/put_items.sql
 \ir functions/items/renew_items.sql
 \ir functions/items/search_items.sql
+\ir functions/memories/delete_history.sql
 \ir functions/memories/delete_memory.sql
 \ir functions/memories/delete_scope.sql
 \ir functions/memories/export_account.sql
@@ -277,21 +297,29 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir functions/memories/list_memories.sql
 \ir functions/memories/list_rules.sql
 \ir functions/memories/memories_as_of.sql
+\ir functions/memories/memory_histories.sql
 \ir functions/memories/memory_history.sql
 \ir functions/memories/memory_violations.sql
+\ir functions/memories/search_memories.sql
 \ir functions/memories/set_embedding.sql
 \ir functions/memories/supersede_memory.sql
 \ir functions/memories/supersede_with.sql
+\ir functions/operator/authenticate_token.sql
+\ir functions/operator/authorize_call.sql
 \ir functions/operator/bind_role.sql
 \ir functions/operator/configure.sql
+\ir functions/operator/create_token.sql
+\ir functions/operator/delegate_token.sql
 \ir functions/operator/forget_embedding_model.sql
 \ir functions/operator/grant_api.sql
+\ir functions/operator/grant_serve.sql
 \ir functions/operator/import_items.sql
 \ir functions/operator/import_memories.sql
 \ir functions/operator/list_roles.sql
 \ir functions/operator/memories_to_embed.sql
 \ir functions/operator/prune_items.sql
 \ir functions/operator/rebuild_words.sql
+\ir functions/operator/redeem_login.sql
 \ir functions/operator/register_embedding_model.sql
 \ir functions/operator/revoke_api.sql
 \ir functions/operator/set_maximum_items.sql
@@ -300,6 +328,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir functions/operator/store_statistics.sql
 \ir functions/operator/unbind_role.sql
 \ir functions/operator/verify_store.sql
+\ir functions/recall/explain_recall.sql
 \ir functions/recall/rank_claims.sql
 \ir functions/recall/rank_memories.sql
 \ir functions/recall/recall.sql

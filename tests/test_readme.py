@@ -171,4 +171,5 @@ class TestDiagram:
             ("memories", "user_id"),
             ("memory_admissions", "user_id"),
             ("memory_admissions", "memory_id"),
+            ("tokens", "user_id"),
         }

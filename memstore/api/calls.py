@@ -8,26 +8,34 @@ from uuid import UUID
 
 from memstore import wire
 from memstore.models import (
+    Access,
     AdmissionRecord,
+    ChainMember,
     Claim,
+    ClaimCount,
     Document,
+    ExplainedMemory,
     FoundItem,
     Invariant,
     Item,
     Memory,
+    NewToken,
     RankedMemory,
     RebuiltPage,
     Recall,
+    RedeemedLogin,
     Role,
     Rule,
     Settings,
     SimilarMemory,
     Statistic,
+    Token,
+    User,
     Violation,
 )
 from memstore.wire import Function
 
-SCHEMA_VERSION: Final = 21
+SCHEMA_VERSION: Final = 22
 """The oldest schema that has all of these, by the number of its newest migration."""
 
 
@@ -37,6 +45,9 @@ schema_version: Final[Function[int]] = Function("schema_version", wire.value, {}
 
 # Accounts.
 
+create_login: Final[Function[NewToken]] = Function(
+    "create_login", wire.row(NewToken), {"actor": "uuid", "scopes": "text[]", "lifetime": "interval"}
+)
 create_user: Final[Function[UUID]] = Function(
     "create_user",
     wire.identity,
@@ -47,9 +58,15 @@ delete_user: Final[Function[int]] = Function("delete_user", wire.value, {"actor"
 find_user: Final[Function[UUID | None]] = Function(
     "find_user", wire.identity_if_any, {"external_ref": "text"}, reads=True
 )
+get_user: Final[Function[User]] = Function(
+    "get_user", wire.row(User), {"actor": "uuid"}, reads=True, own=True
+)
 
 # Memories.
 
+delete_history: Final[Function[int]] = Function(
+    "delete_history", wire.value, {"actor": "uuid", "id": "uuid"}, own=True
+)
 delete_memory: Final[Function[Memory]] = Function(
     "delete_memory", wire.row(Memory), {"actor": "uuid", "id": "uuid"}, own=True
 )
@@ -133,11 +150,30 @@ memories_as_of: Final[Function[list[Memory]]] = Function(
     reads=True,
     own=True,
 )
+memory_histories: Final[Function[list[ChainMember]]] = Function(
+    "memory_histories", wire.rows(ChainMember), {"actor": "uuid", "ids": "uuid[]"}, reads=True, own=True
+)
 memory_history: Final[Function[list[Memory]]] = Function(
     "memory_history", wire.rows(Memory), {"actor": "uuid", "id": "uuid"}, reads=True, own=True
 )
 memory_violations: Final[Function[list[Violation]]] = Function(
     "memory_violations", wire.rows(Violation), {"memory": "jsonb"}
+)
+search_memories: Final[Function[list[Memory]]] = Function(
+    "search_memories",
+    wire.rows(Memory),
+    {
+        "actor": "uuid",
+        "query": "text",
+        "bucket": "text",
+        "include_superseded": "boolean",
+        "page_size": "integer",
+        "after": "uuid",
+        "scopes": "text[]",
+        "filter": "jsonb",
+    },
+    reads=True,
+    own=True,
 )
 set_embedding: Final[Function[Memory]] = Function(
     "set_embedding",
@@ -230,6 +266,24 @@ search_items: Final[Function[list[FoundItem]]] = Function(
 
 # Recall.
 
+explain_recall: Final[Function[list[ExplainedMemory]]] = Function(
+    "explain_recall",
+    wire.rows(ExplainedMemory),
+    {
+        "actor": "uuid",
+        "query": "text",
+        "embedding": "real[]",
+        "embedding_model": "text",
+        "maximum_attached": "integer",
+        "maximum_attached_characters": "integer",
+        "scopes": "text[]",
+        "filter": "jsonb",
+        "page_size": "integer",
+    },
+    embeds="query",
+    reads=True,
+    own=True,
+)
 rank_claims: Final[Function[list[RankedMemory]]] = Function(
     "rank_claims",
     wire.rows(RankedMemory),
@@ -294,11 +348,22 @@ similar_memories: Final[Function[list[SimilarMemory]]] = Function(
 challenge_memory: Final[Function[AdmissionRecord]] = Function(
     "challenge_memory",
     wire.row(AdmissionRecord),
-    {"actor": "uuid", "memory_id": "uuid", "ground": "text", "evidence_refs": "jsonb"},
+    {"actor": "uuid", "memory_id": "uuid", "ground": "text", "evidence_refs": "jsonb", "id": "uuid"},
+    identity=("id",),
     own=True,
+)
+count_claims: Final[Function[list[ClaimCount]]] = Function(
+    "count_claims", wire.rows(ClaimCount), {"actor": "uuid"}, reads=True, own=True
 )
 list_claims: Final[Function[list[Claim]]] = Function(
     "list_claims",
+    wire.rows(Claim),
+    {"actor": "uuid", "status": "text", "page_size": "integer", "after": "uuid"},
+    reads=True,
+    own=True,
+)
+list_own_claims: Final[Function[list[Claim]]] = Function(
+    "list_own_claims",
     wire.rows(Claim),
     {"actor": "uuid", "status": "text", "page_size": "integer", "after": "uuid"},
     reads=True,
@@ -326,18 +391,38 @@ promote_memory: Final[Function[Memory]] = Function(
 record_admission: Final[Function[AdmissionRecord]] = Function(
     "record_admission",
     wire.row(AdmissionRecord),
-    {"actor": "uuid", "memory_id": "uuid", "verdict": "text", "ground": "text"},
+    {"actor": "uuid", "memory_id": "uuid", "verdict": "text", "ground": "text", "id": "uuid"},
+    identity=("id",),
     own=True,
 )
 refute_challenge: Final[Function[AdmissionRecord]] = Function(
     "refute_challenge",
     wire.row(AdmissionRecord),
-    {"actor": "uuid", "challenge_id": "uuid", "ground": "text"},
+    {"actor": "uuid", "challenge_id": "uuid", "ground": "text", "id": "uuid"},
+    identity=("id",),
     own=True,
+)
+
+# Access over HTTP.
+
+list_tokens: Final[Function[list[Token]]] = Function(
+    "list_tokens", wire.rows(Token), {"actor": "uuid"}, reads=True, own=True
+)
+revoke_token: Final[Function[bool]] = Function(
+    "revoke_token", wire.value, {"actor": "uuid", "id": "uuid"}, own=True
 )
 
 # Operator: the schema's owner only.
 
+authenticate_token: Final[Function[Access]] = Function(
+    "authenticate_token", wire.row(Access), {"digest": "bytea", "kind": "text"}
+)
+authorize_call: Final[Function[UUID]] = Function(
+    "authorize_call",
+    wire.identity,
+    {"digest": "bytea", "function": "text", "kind": "text", "bucket": "text", "memory": "uuid"},
+    reads=True,
+)
 bind_role: Final[Function[None]] = Function(
     "bind_role", wire.nothing, {"role": "text", "user_id": "uuid"}, patient=True
 )
@@ -363,12 +448,24 @@ configure: Final[Function[Settings]] = Function(
     },
     patient=True,
 )
+create_token: Final[Function[NewToken]] = Function(
+    "create_token",
+    wire.row(NewToken),
+    {"user_id": "uuid", "name": "text", "scopes": "text[]", "lifetime": "interval", "kind": "text"},
+    patient=True,
+)
+delegate_token: Final[Function[NewToken]] = Function(
+    "delegate_token",
+    wire.row(NewToken),
+    {"session": "bytea", "name": "text", "scopes": "text[]", "lifetime": "interval"},
+)
 forget_embedding_model: Final[Function[None]] = Function(
     "forget_embedding_model", wire.nothing, {"name": "text", "clear": "boolean"}, patient=True
 )
 grant_api: Final[Function[None]] = Function(
     "grant_api", wire.nothing, {"role": "text", "bundle": "text"}, patient=True
 )
+grant_serve: Final[Function[None]] = Function("grant_serve", wire.nothing, {"role": "text"}, patient=True)
 import_items: Final[Function[int]] = Function(
     "import_items",
     wire.value,
@@ -394,6 +491,9 @@ memories_to_embed: Final[Function[list[Memory]]] = Function(
 prune_items: Final[Function[int]] = Function("prune_items", wire.value, {"maximum": "integer"}, patient=True)
 rebuild_words: Final[Function[RebuiltPage]] = Function(
     "rebuild_words", wire.row(RebuiltPage), {"page_size": "integer", "after": "uuid"}, patient=True
+)
+redeem_login: Final[Function[RedeemedLogin]] = Function(
+    "redeem_login", wire.row(RedeemedLogin), {"digest": "bytea", "session": "bytea", "lifetime": "interval"}
 )
 register_embedding_model: Final[Function[None]] = Function(
     "register_embedding_model", wire.nothing, {"name": "text", "dimensions": "integer"}, patient=True

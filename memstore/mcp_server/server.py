@@ -179,8 +179,13 @@ def _line(name: str, field: str | None, message: str, hint: str | None = None) -
     return f"{name}{f' ({field})' if field else ''}: {message}{f' {hint}' if hint else ''}"
 
 
-def _tools(store: AsyncFunctions, account: str, claims: bool, scope: str | None) -> Iterator[Tool]:
-    tools = Tools(store, account, scope)
+def all_tools(tools: Tools, claims: bool) -> Iterator[Tool]:
+    """Makes the tools.
+
+    Args:
+        tools: Their methods.
+        claims: Whether those for claims are among them.
+    """
     yield Tool(tools.recall, "Recall for a turn", reads=True, quiet=RecallForHook.of("", models.Recall()))
     yield Tool(tools.remember, "Remember", repeatable=True)
     yield Tool(tools.correct, "Correct a memory", repeatable=True, hidden=() if claims else ["evidence_refs"])
@@ -195,7 +200,7 @@ def _tools(store: AsyncFunctions, account: str, claims: bool, scope: str | None)
 
 
 def _server(store: AsyncFunctions, account: str, claims: bool, scope: str | None) -> Server[Any]:
-    tools = {tool.name: tool for tool in _tools(store, account, claims, scope)}
+    tools = {tool.name: tool for tool in all_tools(Tools(store, account, scope), claims)}
 
     async def list_tools(
         _: ServerRequestContext[Any], __: types.PaginatedRequestParams | None

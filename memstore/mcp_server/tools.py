@@ -18,7 +18,14 @@ from pydantic import BeforeValidator, Field
 
 from memstore import models
 from memstore.api.aio import AsyncFunctions
-from memstore.errors import AccessDenied, MemoryNotFound, MemstoreError, NotSupersedable, StoreUnavailable
+from memstore.errors import (
+    AccessDenied,
+    ScopeMissing,
+    MemoryNotFound,
+    MemstoreError,
+    NotSupersedable,
+    StoreUnavailable,
+)
 from memstore.mcp_server.answers import (
     Challenged,
     Found,
@@ -197,7 +204,7 @@ class Tools:
     async def _similar(self, actor: UUID | str | None, body: str) -> list[models.Memory]:
         try:
             found = await self._store.similar_memories(actor, body, scopes=self._scopes)
-        except AccessDenied:  # a login that was granted less
+        except (AccessDenied, ScopeMissing):  # a login that was granted less, or a token
             return []
         return [each.memory for each in found]
 

@@ -61,6 +61,8 @@ STATES = {
     "owner_differs": "MS023",
     "rows_absent": "MS024",
     "restored_by_inserts": "MS025",
+    "token_invalid": "MS030",
+    "scope_missing": "MS031",
 }
 _SUFFIXES = {"_shape": "23514", "_fkey": "23503", "_key": "23505", "_pkey": "23505"}
 

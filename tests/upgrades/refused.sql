@@ -46,6 +46,48 @@ insert into memstore.api_roles (role, known) values ('r', array[null]);
 -- api_roles_pkey
 insert into memstore.api_roles (role) values ('r'), ('r');
 
+-- tokens_user_id_shape
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select null::uuid, 'agent', 'x', '{recall}'::text[], sha256('x'), now(), now() + interval '1 day';
+
+-- tokens_user_id_fkey
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select '00000000-0000-4000-8000-000000000009'::uuid, 'agent', 'x', '{recall}'::text[], sha256('x'), now(), now() + interval '1 day';
+
+-- tokens_kind_shape
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select memstore.find_user('a'), 'other', 'x', '{recall}'::text[], sha256('x'), now(), now() + interval '1 day';
+
+-- tokens_name_shape
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select memstore.find_user('a'), 'agent', '', '{recall}'::text[], sha256('x'), now(), now() + interval '1 day';
+
+-- tokens_scopes_shape
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select memstore.find_user('a'), 'agent', 'x', '{all}'::text[], sha256('x'), now(), now() + interval '1 day';
+
+-- tokens_digest_shape
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select memstore.find_user('a'), 'agent', 'x', '{recall}'::text[], 'short'::bytea, now(), now() + interval '1 day';
+
+-- tokens_inserted_at_shape
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select memstore.find_user('a'), 'agent', 'x', '{recall}'::text[], sha256('x'), null::timestamptz, now() + interval '1 day';
+
+-- tokens_expires_at_shape
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select memstore.find_user('a'), 'login', 'x', '{recall}'::text[], sha256('x'), now(), now() + interval '2 hours';
+
+-- tokens_digest_key
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select memstore.find_user('a'), 'agent', 'x', '{recall}'::text[], sha256('x'), now(), now() + interval '1 day'
+from generate_series(1, 2);
+
+-- tokens_pkey
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at, id)
+select memstore.find_user('a'), 'agent', 'x', '{recall}'::text[], sha256(n::text::bytea), now(), now() + interval '1 day', '00000000-0000-4000-8000-000000000009'::uuid
+from generate_series(1, 2) n;
+
 -- settings_singleton_shape
 insert into memstore.settings (singleton) values (false);
 

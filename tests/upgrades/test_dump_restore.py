@@ -265,7 +265,7 @@ class TestOtherWays:
         chosen.write_text("\n".join(kept))
         self._restored(move, target, archive, f"--use-list={chosen}")  # goes on after errors
         lost = altered(target)
-        assert [(kind, state) for kind, _, state in lost] == [("constraint", "absent")] * 10 + [
+        assert [(kind, state) for kind, _, state in lost] == [("constraint", "absent")] * 11 + [
             ("policy", "absent")
         ] * 5
         assert all(name.endswith("_fkey") for kind, name, _ in lost if kind == "constraint")

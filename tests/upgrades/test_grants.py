@@ -94,9 +94,12 @@ def store(database: str, roles: dict[str, str], installed: str) -> Iterator[Stor
 
 READ = API - {
     *(
+        "create_login",
         "create_user",
         "delete_user",
+        "delete_history",
         "delete_scope",
+        "revoke_token",
         "insert_memory",
         "insert_memories",
         "supersede_memory",
@@ -110,7 +113,7 @@ READ = API - {
 def test_bundles(store: Store) -> None:
     held = store.held()
     assert held["all"] == API
-    assert held["write"] == API - {"create_user", "delete_user"}
+    assert held["write"] == API - {"create_login", "create_user", "delete_user"}
     assert held["read"] == READ
     assert held["by_hand"] == {"recall", "verify_store"}
     assert held["revoked"] == API - {"delete_user"}

@@ -24,7 +24,8 @@ items, and the account. Another account's claim that one of these memories had r
 memory's own replacement, or at nothing. Records that the account wrote on others' claims stay, without their texts, so
 that no status changes; the account's row then stays too, as a bare id that can do nothing. A claim that a steward
 corrected or promoted has a replacement, which is the steward's: it stays, with the slug, entity, tier and language that
-it has from the claim. A role that was bound to the account reaches nothing any more.
+it has from the claim. A role that was bound to the account reaches nothing any more,
+and its tokens are gone.
 
 Arguments
   actor  uuid  the account
@@ -163,8 +164,11 @@ begin
   delete from memstore.items i
   where i.user_id = delete_user.actor;
 
+  -- Not left to the foreign keys: the account's row may stay.
   delete from memstore.account_roles a
   where a.user_id = delete_user.actor;
+  delete from memstore.tokens t
+  where t.user_id = delete_user.actor;
   update memstore.users u
   set
     external_ref = null,

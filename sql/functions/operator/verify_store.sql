@@ -28,13 +28,14 @@ alter the list that they are compared with, too; memstore verify compares with t
 Invariants
   users_rules, settings_rules, embedding_models_rules, memories_rules, memory_admissions_rules,
   claim_counter_rules, deployment_rules, account_roles_rules, items_rules, item_embeddings_rules,
-  api_roles_rules    each row obeys the rules of its table
+  api_roles_rules, tokens_rules
+                     each row obeys the rules of its table
   single_rows        settings and claim_counter have one row each
   live_memories      an account's count of live memories is that of its rows
   candidates         an account's counts of what recall can attach are those of its rows
   stored_items       an account's count of items is that of its rows
   twins              an account with two live memories of one body says so (users.has_twins)
-  erased_accounts    an erased account has no memories and no items, and no texts in its records
+  erased_accounts    an erased account has no memories, items or tokens, and no texts in its records
   owners             the account of each memory and item exists
   chain_targets      the replacement of a memory exists
   chain_times        a memory that has a replacement has the time of it
@@ -160,6 +161,11 @@ begin
     where not memstore.item_embeddings_obey(e)
 
     union all
+    select 'tokens_rules', t.id::text
+    from memstore.tokens t
+    where not memstore.tokens_obey(t)
+
+    union all
     select 'single_rows', n.name
     from (
       select 'settings', count(*) from memstore.settings
@@ -223,6 +229,7 @@ begin
     and (
       exists (select from memstore.memories m where m.user_id = u.id)
       or exists (select from memstore.items i where i.user_id = u.id)
+      or exists (select from memstore.tokens t where t.user_id = u.id)
       or exists (
         select
         from memstore.memory_admissions r
@@ -437,9 +444,10 @@ begin
   select i.name, count(b.id), min(b.id)
   from unnest(array[
     'users_rules', 'settings_rules', 'embedding_models_rules', 'memories_rules', 'memory_admissions_rules',
-    'claim_counter_rules', 'deployment_rules', 'account_roles_rules', 'items_rules',
-    'item_embeddings_rules', 'api_roles_rules', 'single_rows', 'live_memories', 'candidates', 'stored_items', 'twins', 'erased_accounts', 'owners', 'chain_targets', 'chain_times', 'chain_order', 'chain_loops',
-    'chain_borders', 'search_vectors', 'item_versions', 'tombstones',
+    'claim_counter_rules', 'deployment_rules', 'account_roles_rules', 'items_rules', 'item_embeddings_rules',
+    'api_roles_rules', 'tokens_rules', 'single_rows', 'live_memories', 'candidates', 'stored_items', 'twins',
+    'erased_accounts', 'owners', 'chain_targets', 'chain_times', 'chain_order', 'chain_loops', 'chain_borders',
+    'search_vectors', 'item_versions', 'tombstones',
     'model_names', 'model_dimensions', 'record_targets', 'record_authors', 'record_slugs', 'refutations',
     'claim_statuses', 'open_challenges', 'challenge_limit', 'claim_counter', 'admitted_claims', 'claim_languages',
     'claim_words', 'claim_signs', 'bound_roles', 'guards'

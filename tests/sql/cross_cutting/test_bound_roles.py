@@ -18,7 +18,7 @@ from tests.sql.support import SYSTEM, account_of, insert, refused, rows, steward
 Connect = Callable[..., psycopg.Connection]
 
 SHARED = {"help", "item_violations", "list_rules", "memory_violations", "read_json", "schema_version"}
-ACCOUNTS = {"create_user", "delete_user", "find_user"}
+ACCOUNTS = {"create_login", "create_user", "delete_user", "find_user"}
 NAMES = ("agent", "other", "application", "guest", "login", "member", "outsider", "reporter")
 
 
@@ -145,7 +145,9 @@ class TestFunctions:
 
 
 # Arguments that call functions themselves, which bound roles can't.
-INNER = re.compile(r"\(memstore\.insert_memory\(.*?\)\)\.id|\(select id from .*? 'challenge'\)")
+INNER = re.compile(
+    r"\(memstore\.(?:insert_memory|create_login)\(.*?\)\)\.id|\(select id from .*? 'challenge'\)"
+)
 
 
 def _answer(db: psycopg.Connection, query: str) -> list[Any]:

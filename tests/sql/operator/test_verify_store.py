@@ -134,6 +134,8 @@ CASES = {
     "items_rules": "update items set ttl_seconds = 5",
     "item_embeddings_rules": "update item_embeddings set field = ''",
     "api_roles_rules": "insert into api_roles (role, bundle) values ('postgres', 'some')",
+    "tokens_rules": "insert into tokens (user_id, kind, name, scopes, digest, expires_at)"
+    " values ({1}, 'agent', 'x', array['all'], sha256('x'), now() + interval '1 day')",
     "single_rows": "insert into claim_counter (singleton, admitted) values (false, 2)",
     "live_memories": "update users set live_memories = 1 where id = {1}",
     "candidates": "update users set candidates = '{\"english\": [2, 2]}' where id = {1}",
