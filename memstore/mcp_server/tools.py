@@ -20,10 +20,10 @@ from memstore import models
 from memstore.api.aio import AsyncFunctions
 from memstore.errors import (
     AccessDenied,
-    ScopeMissing,
     MemoryNotFound,
     MemstoreError,
     NotSupersedable,
+    ScopeMissing,
     StoreUnavailable,
 )
 from memstore.mcp_server.answers import (
