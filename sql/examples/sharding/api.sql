@@ -139,7 +139,9 @@ select
         ) then c.on_claims
 
         -- The account's own buckets.
-        when p.proname in ('delete_scope', 'memories_as_of', 'rank_memories', 'supersede_with') then c.on_account
+        when p.proname in (
+          'delete_scope', 'memories_as_of', 'rank_memories', 'similar_memories', 'supersede_with'
+        ) then c.on_account
       end
     from (
       select
