@@ -121,6 +121,12 @@ update memstore.settings set source_share = null;
 -- settings_registered_models_only_shape
 update memstore.settings set registered_models_only = null;
 
+-- settings_user_floor_shape
+update memstore.settings set user_floor = null;
+
+-- settings_score_share_shape
+update memstore.settings set score_share = 2;
+
 -- settings_system_recall_enabled_shape
 update memstore.settings set system_recall_enabled = null;
 

@@ -161,8 +161,8 @@ select
 
         -- The account's own buckets, and its items.
         when p.proname in (
-          'delete_expired_items', 'delete_scope', 'explain_recall', 'export_items', 'get_items', 'list_item_namespaces', 'memories_as_of',
-          'put_items', 'rank_memories', 'renew_items', 'search_items', 'supersede_with'
+          'delete_expired_items', 'delete_scope', 'explain_recall', 'export_items', 'get_items', 'list_item_namespaces',
+          'memories_as_of', 'put_items', 'rank_memories', 'renew_items', 'search_items', 'similar_memories', 'supersede_with'
         ) then c.on_account
       end
     from (

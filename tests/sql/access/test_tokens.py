@@ -315,8 +315,8 @@ class TestAuthorizeCall:
             "create_login", "delete_user",  # of who manages accounts
             "delete_scope", "find_ids", "insert_memories", "memories_as_of", "rank_claims", "set_embedding",
             # Items are an application's, which has a login.
-            "delete_expired_items", "export_items", "get_items", "list_item_namespaces", "put_items", "renew_items",
-            "search_items",
+            "delete_expired_items", "export_items", "get_items", "list_item_namespaces", "put_items",
+            "renew_items", "search_items",
         }  # fmt: skip
         assert rows(db, "select name from memstore.api_scopes except select name from memstore.api") == []
 
