@@ -23,13 +23,13 @@ begin
     perform memstore.refuse_argument(argument, 'an array of at most 10000 objects', context);
   end if;
 
-  select i.position
-  into v_item
-  from jsonb_array_elements(objects) with ordinality i (value, position)
-  where jsonb_typeof(i.value) <> 'object'
-  order by i.position
-  limit 1;
-  if found then
+  if objects @? 'strict $[*] ? (@.type() != "object")' then
+    select i.position
+    into v_item
+    from jsonb_array_elements(objects) with ordinality i (value, position)
+    where jsonb_typeof(i.value) <> 'object'
+    order by i.position
+    limit 1;
     perform memstore.refuse(
       'argument_invalid', argument, coalesce(context, 'Item ' || v_item), 'Each item must be an object.'
     );

@@ -34,13 +34,13 @@ begin
     end
   );
 
-  select i.position
-  into v_item
-  from jsonb_array_elements(items) with ordinality i (value, position)
-  where not i.value ? 'value'
-  order by i.position
-  limit 1;
-  if found then
+  if items @? '$[*] ? (!exists(@.value))' then
+    select i.position
+    into v_item
+    from jsonb_array_elements(items) with ordinality i (value, position)
+    where not i.value ? 'value'
+    order by i.position
+    limit 1;
     perform memstore.refuse_argument('value', 'an object, or null to delete the item', 'Item ' || v_item);
   end if;
 
@@ -85,6 +85,9 @@ begin
     end if;
   end loop;
 
+  if cardinality(v_items) < 2 then
+    return v_items;
+  end if;
   select d.ordinality
   into v_item
   from (

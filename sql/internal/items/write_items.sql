@@ -20,110 +20,112 @@ as $$
 declare
   v_now timestamptz := clock_timestamp();
   v_ids uuid[];
-  v_found bigint[];
   v_versions bigint[] := array_fill(null::bigint, array[cardinality(candidates)]);
+  v_embedded boolean := false;
   v_item integer;
   v_model record;
   v_written record;
-  v_deletes boolean;
-  v_inserts boolean;
-  v_updates boolean;
-  v_embedded boolean;
 begin
-  select
-    array_agg(s.id order by c.ordinality),
-    array_agg(case when s.expires_at <= v_now then 0 else coalesce(s.version, 0) end order by c.ordinality),
-    bool_or(c.value is null),
-    bool_or(c.value is not null and s.id is null),
-    bool_or(c.value is not null and s.id is not null),
-    bool_or(s.embedded)
-  into v_ids, v_found, v_deletes, v_inserts, v_updates, v_embedded
-  from unnest(candidates) with ordinality c
-  -- OFFSET makes each one look-up by the path.
-  left join lateral (
-    select
-      i.id, i.version, i.expires_at,
-      exists (select from memstore.item_embeddings e where e.item_id = i.id) as embedded
-    from memstore.items i
-    where i.user_id = c.user_id
-    and i.namespace = c.namespace
-    and i.key = c.key
-    offset 0
-  ) s on true;
-
   if versions is not null then
-    select g.item
+    select c.ordinality
     into v_item
-    from unnest(versions) with ordinality g (version, item)
-    where g.version <> v_found[g.item]
-    order by g.item
+    from unnest(candidates) with ordinality c
+    -- OFFSET makes each one look-up by the path.
+    left join lateral (
+      select i.version
+      from memstore.items i
+      where i.user_id = c.user_id
+      and i.namespace = c.namespace
+      and i.key = c.key
+      and (i.expires_at is null or i.expires_at > v_now)
+      offset 0
+    ) s on true
+    where versions[c.ordinality] <> coalesce(s.version, 0)
+    order by c.ordinality
     limit 1;
     if found then
       perform memstore.refuse('item_changed', 'if_version', 'Item ' || v_item);
     end if;
   end if;
 
+  -- First, to make room. Their embeddings go by the foreign key.
+  if exists (select from unnest(candidates) c where c.value is null) then
+    delete from memstore.items i
+    using unnest(candidates) c
+    where c.value is null
+    and i.user_id = c.user_id
+    and i.namespace = c.namespace
+    and i.key = c.key;
+  end if;
+
+  for v_written in
+    update memstore.items i
+    set
+      value = c.value,
+      indexed = c.indexed,
+      language = c.language,
+      ttl_seconds = c.ttl_seconds,
+      expires_at = case
+        when with_history then c.expires_at
+        else v_now + c.ttl_seconds * interval '1 second'
+      end,
+      version = nextval('memstore.item_versions'),
+      inserted_at = case
+        when with_history then c.inserted_at
+        when i.expires_at <= v_now then v_now
+        else i.inserted_at
+      end,
+      -- The clock may have been set back.
+      updated_at = case when with_history then c.updated_at else greatest(v_now, i.inserted_at) end
+    from unnest(candidates) with ordinality c
+    where c.value is not null
+    and i.user_id = c.user_id
+    and i.namespace = c.namespace
+    and i.key = c.key
+    returning
+      c.ordinality,
+      i.id,
+      i.version,
+      exists (select from memstore.item_embeddings e where e.item_id = i.id) as embedded
+  loop
+    v_ids[v_written.ordinality] := v_written.id;
+    v_versions[v_written.ordinality] := v_written.version;
+    v_embedded := v_embedded or v_written.embedded;
+  end loop;
   -- A statement that writes no row fires its triggers all the same.
   if v_embedded then
     delete from memstore.item_embeddings e
     where e.item_id = any (v_ids);
   end if;
-  if v_deletes then
-    delete from memstore.items i
-    where i.id in (
-      select v_ids[c.ordinality]
-      from unnest(candidates) with ordinality c
-      where c.value is null
-    );
-  end if;
 
-  if v_updates then
-    for v_written in
-      update memstore.items i
-      set
-        value = c.value,
-        indexed = c.indexed,
-        language = c.language,
-        ttl_seconds = c.ttl_seconds,
-        expires_at = case
-          when with_history then c.expires_at
-          else v_now + c.ttl_seconds * interval '1 second'
-        end,
-        version = nextval('memstore.item_versions'),
-        inserted_at = case
-          when with_history then c.inserted_at
-          when i.expires_at <= v_now then v_now
-          else i.inserted_at
-        end,
-        -- The clock may have been set back.
-        updated_at = case when with_history then c.updated_at else greatest(v_now, i.inserted_at) end
-      from unnest(candidates) with ordinality c
-      where i.id = v_ids[c.ordinality]
-      and c.value is not null
-      returning c.ordinality, i.version
-    loop
-      v_versions[v_written.ordinality] := v_written.version;
-    end loop;
-  end if;
-  if v_inserts then
-    insert into memstore.items (
-      id, user_id, namespace, key, value, indexed, language, ttl_seconds, expires_at, inserted_at, updated_at
-    )
+  v_item := 0;
+  if exists (
     select
-      c.id, c.user_id, c.namespace, c.key, c.value, c.indexed, c.language, c.ttl_seconds,
-      case when with_history then c.expires_at else v_now + c.ttl_seconds * interval '1 second' end,
-      case when with_history then c.inserted_at else v_now end,
-      case when with_history then c.updated_at else v_now end
     from unnest(candidates) with ordinality c
-    where v_ids[c.ordinality] is null
-    and c.value is not null
-    order by c.ordinality;
+    where c.value is not null
+    and v_ids[c.ordinality] is null
+  ) then
     for v_written in
-      select c.ordinality, i.version
+      insert into memstore.items as i (
+        id, user_id, namespace, key, value, indexed, language, ttl_seconds, expires_at, inserted_at, updated_at
+      )
+      select
+        c.id, c.user_id, c.namespace, c.key, c.value, c.indexed, c.language, c.ttl_seconds,
+        case when with_history then c.expires_at else v_now + c.ttl_seconds * interval '1 second' end,
+        case when with_history then c.inserted_at else v_now end,
+        case when with_history then c.updated_at else v_now end
       from unnest(candidates) with ordinality c
-      join memstore.items i on i.id = c.id
+      where v_ids[c.ordinality] is null
+      and c.value is not null
+      order by c.ordinality
+      returning i.id, i.version
     loop
-      v_versions[v_written.ordinality] := v_written.version;
+      -- They come in the order in which they were inserted.
+      loop
+        v_item := v_item + 1;
+        exit when candidates[v_item].id = v_written.id;
+      end loop;
+      v_versions[v_item] := v_written.version;
     end loop;
   end if;
 
