@@ -18,7 +18,7 @@ pytestmark = pytest.mark.long
 
 def test_no_secret_reaches_the_database(tmp_path: Path) -> None:
     logging = {"log_statement": "all", "log_min_duration_statement": "0", "log_parameter_max_length": "-1"}
-    with private_server(**logging) as server, empty_database(server) as conninfo:
+    with private_server(None, **logging) as server, empty_database(server) as conninfo:
         schema.migrate(conninfo)
         with serving(conninfo, tmp_path / "log") as site:
             account = site.account()

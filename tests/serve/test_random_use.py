@@ -1,4 +1,4 @@
-"""Several accounts use tools and pages at random: nothing fails, no foreign text is shown, the store stays."""
+"""Several accounts use tools and pages at random: nothing fails or shows foreign texts, the store stays."""
 
 from __future__ import annotations
 
