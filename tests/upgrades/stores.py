@@ -47,6 +47,7 @@ def synthesise(conninfo: str, name: str) -> None:
 _CALLS = """
 select memstore.create_user(external_ref => ref) from unnest('{a,b,s,gone}'::text[]) ref;
 select memstore.set_steward(memstore.find_user('s'), true);
+select memstore.create_token(memstore.find_user('a'), 'laptop');
 select memstore.register_embedding_model('registered', 3), memstore.configure(maximum_attached => 7);
 create function pg_temp.account(ref text) returns uuid language sql as 'select memstore.find_user(ref)';
 create function pg_temp.memory(n integer) returns uuid language sql as $$
