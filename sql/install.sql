@@ -110,13 +110,13 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0019-quiet-notes.sql
 \endif
-select not exists (select from memstore._yoyo_migration where migration_id = '0021-items') as pending \gset
+select not exists (select from memstore._yoyo_migration where migration_id = '0020-items') as pending \gset
 \if :pending
-\ir ../migrations/0021-items.sql
+\ir ../migrations/0020-items.sql
 \endif
-select not exists (select from memstore._yoyo_migration where migration_id = '0022-tokens') as pending \gset
+select not exists (select from memstore._yoyo_migration where migration_id = '0021-tokens') as pending \gset
 \if :pending
-\ir ../migrations/0022-tokens.sql
+\ir ../migrations/0021-tokens.sql
 \endif
 -- end
 \ir yoyo.sql

@@ -268,4 +268,4 @@ comment on policy items_of_actor on memstore.items is 'A reader sees the items o
 -- They tell what items are about: a reader who is granted SELECT reads none.
 alter table memstore.item_embeddings enable row level security;
 
-insert into memstore.deployment (name) values ('0021-items');
+insert into memstore.deployment (name) values ('0020-items');

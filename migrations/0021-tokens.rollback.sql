@@ -1,5 +1,5 @@
 select memstore.drop_code();
-delete from memstore.deployment where name = '0022-tokens';
+delete from memstore.deployment where name = '0021-tokens';
 
 -- What the role of memstore serve could execute stays; an earlier version takes it for granted by hand.
 update memstore.api_roles set bundle = null where bundle = 'serve';

@@ -80,4 +80,4 @@ alter table memstore.api_roles
 comment on column memstore.api_roles.bundle is 'What grant_api granted: all, write or read; bound: by bind_role; serve: by grant_serve; NULL: by hand, which is never added to.';
 comment on constraint api_roles_bundle_shape on memstore.api_roles is 'What was granted is all, write, read, bound or serve, or was granted by hand.';
 
-insert into memstore.deployment (name) values ('0022-tokens');
+insert into memstore.deployment (name) values ('0021-tokens');

@@ -1,5 +1,5 @@
 select memstore.drop_code();
-delete from memstore.deployment where name = '0021-items';
+delete from memstore.deployment where name = '0020-items';
 
 alter table memstore.users drop column restored_items, drop column stored_items, drop column maximum_items;
 alter table memstore.settings drop column maximum_items;
