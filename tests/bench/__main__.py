@@ -6,7 +6,8 @@ One line a figure: the two things in milliseconds, the median of their ratios ov
 same ratio of processor time, the target, and the rows and pages that each reads. A run of all figures leaves
 this in SIZE.json beside this file, and the times against the size of the store in SIZE.svg. `small` takes two
 minutes and shows that everything works; `large` is what the targets are about; `huge` adds a store of ten
-million. A run of some figures (`--only`) with `--json` replaces these in the file. All memories have embeddings of 384 numbers. With `--data-dir` the stores are kept for the next run.
+million. All memories have embeddings of 384 numbers. With `--data-dir` the stores are kept for the next run,
+and a run of some figures (`--only`) with `--json` replaces these in the file.
 
 The server is a private one on a disk, with fsync, synchronous_commit and full_page_writes on, and
 buffers that hold the data of a figure.
