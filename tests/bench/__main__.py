@@ -6,7 +6,8 @@ One line a figure: the two things in milliseconds, the median of their ratios ov
 same ratio of processor time, the target, and the rows and pages that each reads. A run of all figures leaves
 this in SIZE.json beside this file, and the times against the size of the store in SIZE.svg. `small` takes two
 minutes and shows that everything works; `large` is what the targets are about; `huge` adds a store of ten
-million. All memories have embeddings of 384 numbers. With `--data-dir` the stores are kept for the next run.
+million. All memories have embeddings of 384 numbers. With `--data-dir` the stores are kept for the next run,
+and a run of some figures (`--only`) with `--json` replaces these in the file.
 
 The server is a private one on a disk, with fsync, synchronous_commit and full_page_writes on, and
 buffers that hold the data of a figure.
@@ -120,9 +121,15 @@ def main() -> int:
 
 
 def _write(options: argparse.Namespace, about: dict[str, object], rows: list[Row], bench: Bench) -> None:
-    """Leave what has been measured so far."""
+    """Leave what has been measured so far, beside what a file has of other figures."""
     figures = [asdict(row) for row in rows]
     document = {"about": about, "figures": figures, "facts": bench.facts, "scale": bench.plot}
+    if options.json and options.only != list(FIGURES) and options.json.exists():
+        earlier = json.loads(options.json.read_text(encoding="utf-8"))
+        kept = [row for row in earlier["figures"] if row["figure"] not in options.only]
+        figures = sorted(kept + figures, key=lambda row: list(FIGURES).index(row["figure"]))
+        facts = earlier["facts"] | bench.facts
+        document = earlier | {"figures": figures, "facts": facts, "scale": earlier["scale"] | bench.plot}
     if options.json:
         options.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     if options.plot and bench.plot:

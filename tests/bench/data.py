@@ -84,9 +84,14 @@ class Texts:
         """What an account says in one turn."""
         return " ".join(self._draw(_TURN)).capitalize() + "?"
 
-    def rare(self, count: int) -> list[str]:
+    def rare(self, count: int) -> str:
         """So many of the rarer words."""
-        return self._chance.choices(self._words[len(self._words) // 10 :], k=count)
+        return " ".join(self._chance.choices(self._words[len(self._words) // 10 :], k=count))
+
+    def common(self, count: int) -> str:
+        """So many of the words that come most after those of which a language has most."""
+        first = len(FUNCTION_WORDS)
+        return " ".join(self._chance.choices(self._words[first : first + 40], k=count))
 
     def bodies(self, count: int) -> list[str]:
         return [self.body() for _ in range(count)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import psycopg
 
@@ -21,15 +22,13 @@ def claims(bench: Bench) -> Iterator[Row]:
     count = bench.size.claims[1]
     conninfo = bench.claims(count)
     accounts = [load.CLAIM_READER] * 8
-    legs = {
-        **{
-            f"{name}, {count:,} claims": turns_of(bench, conninfo, statement, accounts)
-            for name, statement in WAYS.items()
-        },
-        f"recall, common words, {count:,} claims": turns_of(
-            bench, conninfo, FUNCTION, accounts[:1], turns=[_COMMON]
-        ),
+    kinds: dict[str, Callable[[], Leg]] = {
+        f"{name}, {count:,} claims": partial(turns_of, bench, conninfo, statement, accounts)
+        for name, statement in WAYS.items()
     }
+    kinds[f"recall, common words, {count:,} claims"] = partial(
+        turns_of, bench, conninfo, FUNCTION, accounts[:1], turns=[_COMMON]
+    )
     with psycopg.connect(conninfo, autocommit=True) as connection:
 
         def switched(on: bool, leg: Leg) -> Leg:
@@ -46,8 +45,8 @@ def claims(bench: Bench) -> Iterator[Row]:
 
             return Leg(take, count)
 
-        for name, leg in legs.items():
-            both = {f"{name}, flag on": switched(True, leg), f"{name}, flag off": switched(False, leg)}
+        for name, make in kinds.items():
+            both = {f"{name}, flag on": switched(True, make()), f"{name}, flag off": switched(False, make())}
             target = None if "common" in name or not bench.server.pgvector else Target(10)
             yield bench.effort.compare("claims", both, target=target)
 

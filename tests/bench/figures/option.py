@@ -71,7 +71,8 @@ def option(bench: Bench) -> Iterator[Row]:
 def _chosen(conninfo: str, owner: UUID) -> dict[str, list[str]]:
     """Turns of each kind, by an account whose texts are drawn as all are."""
     texts = data.Texts("option")
-    drawn = [*texts.turns(_DRAWN), *(" ".join(texts.rare(3)) for _ in range(_DRAWN // 4))]
+    drawn = [*texts.turns(_DRAWN), *(texts.rare(3) for _ in range(_DRAWN // 4))]
+    drawn += [texts.common(8) for _ in range(_DRAWN // 4)]
     found: dict[str, list[str]] = {kind: [] for kind in _KINDS}
     with psycopg.connect(conninfo) as connection:
         for turn in drawn:
