@@ -101,7 +101,8 @@ begin
             and m.superseded_at is null
             and m.bucket = 'user'
             and memstore.is_within(m.scope, m.metadata, scopes, filters)
-            and m.id <> all (v_ids || v_distant)
+            -- A subquery, which is hashed; an array would be read for each row.
+            and m.id not in (select unnest(v_ids || v_distant))
             order by m.inserted_at desc, m.id
             limit maximum - v_positive
           )
@@ -188,7 +189,7 @@ begin
       v_ids := array(
         select u.id
         from unnest(v_ids) with ordinality u (id, position)
-        where u.id <> all (v_repeated)
+        where u.id not in (select unnest(v_repeated))
         order by u.position
         limit maximum
       );
