@@ -27,7 +27,7 @@ declare
   v_written record;
 begin
   if versions is not null then
-    select c.ordinality
+    select c.ordinality::integer
     into v_item
     from unnest(candidates) with ordinality c
     -- OFFSET makes each one look-up by the path.
