@@ -131,8 +131,8 @@ def test_nothing_of_an_account_stays(db: psycopg.Connection) -> None:
     call(db, "refute_challenge", actor=leaver, challenge_id=challenge, ground=f"Because of {MARKER}.")
     call(db, "challenge_memory", actor=stayers[2], memory_id=own, ground="Because.", evidence_refs=[MARKED])
     db.execute("analyze")
-    kept = ("users", "memories", "items", "item_embeddings", "memory_admissions", "admitted_claims")
-    kept = (*kept, "claim_words")
+    kept = ["users", "memories", "items", "item_embeddings", "memory_admissions", "admitted_claims"]
+    kept.append("claim_words")
     assert {f"memstore.{table}" for table in kept} <= places(db, MARKER)
     assert MARKER in words(db)
     before = others(db, leaver)
