@@ -19,7 +19,7 @@ security invoker
 as $$
 declare
   v_now timestamptz := clock_timestamp();
-  v_ids uuid[];
+  v_ids uuid[] := array_fill(null::uuid, array[cardinality(candidates)]);
   v_versions bigint[] := array_fill(null::bigint, array[cardinality(candidates)]);
   v_embedded boolean := false;
   v_item integer;
