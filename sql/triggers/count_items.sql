@@ -1,6 +1,5 @@
 -- Keeps users.stored_items and holds the maximum, once a statement. Updating the account's row serialises its concurrent
--- writers. It also refuses items of an erased account. A restore may bring as many as the dump has of the account, until
--- the first of them is deleted.
+-- writers. It also refuses items of an erased account. A restore may bring as many as the dump has of the account.
 create or replace function memstore.count_items()
 returns trigger
 language plpgsql
@@ -11,7 +10,7 @@ as $$
 declare
   v_change integer := case tg_op when 'INSERT' then 1 else -1 end;
   v_account record;
-  v_user memstore.users;
+  v_counted record;
 begin
   -- In the order of locks.
   for v_account in
@@ -23,17 +22,22 @@ begin
     update memstore.users u
     set
       stored_items = u.stored_items + v_change * v_account.items,
-      restored_items = case tg_op when 'INSERT' then u.restored_items end
+      restored_items = case when u.stored_items + v_account.items < u.restored_items then u.restored_items end
     where u.id = v_account.user_id
-    returning u.*
-    into v_user;
+    returning
+      u.stored_items,
+      u.maximum_items,
+      u.erased_at,
+      -- What the account was entitled to is read in the snapshot of the statement, from before it.
+      (select o.restored_items from memstore.users o where o.id = u.id) as restored_items
+    into v_counted;
     continue when tg_op = 'DELETE';
-    if v_user.erased_at is not null then
+    if v_counted.erased_at is not null then
       perform memstore.refuse('actor_unknown', 'user_id');
     end if;
-    if v_user.stored_items
-      > greatest(coalesce(v_user.maximum_items, (select s.maximum_items from memstore.settings s)), v_user.restored_items)
-    then
+    if v_counted.stored_items > greatest(
+      coalesce(v_counted.maximum_items, (select s.maximum_items from memstore.settings s)), v_counted.restored_items
+    ) then
       perform memstore.refuse('quota_reached', 'actor');
     end if;
   end loop;

@@ -351,7 +351,8 @@ class TestDataAlone:
 
     def test_by_chosen_tables(self, move: Move, source: str, target: str, data: Path) -> None:
         schema.migrate(target)
-        tables = "users", "embedding_models", "memories", "memory_admissions", "settings", "tokens"
+        tables = ["users", "embedding_models", "memories", "memory_admissions", "settings"]
+        tables += ["items", "item_embeddings", "item_versions", "tokens"]
         restore(move, target, data, *[f"--table={table}" for table in tables])
         self._is_restored(source, target)
 

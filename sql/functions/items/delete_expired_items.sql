@@ -36,11 +36,13 @@ declare
     and i.expires_at <= clock_timestamp()
     for update
   );
+  v_deleted bigint;
 begin
   delete from memstore.item_embeddings e
   where e.item_id = any (v_ids);
   delete from memstore.items i
   where i.id = any (v_ids);
-  return cardinality(v_ids);
+  get diagnostics v_deleted = row_count;
+  return v_deleted;
 end
 $$;

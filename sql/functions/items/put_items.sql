@@ -50,11 +50,11 @@ declare
   v_user memstore.users := memstore.read_account(put_items.actor, 'actor');
   v_items memstore.items[] := memstore.read_items(v_user, items);
   v_versions bigint[];
-  v_embeddings memstore.item_embeddings[] := '{}';
+  v_embeddings memstore.item_embeddings[] := array[]::memstore.item_embeddings[];
   v_embedded integer[];
 begin
   if put_items.items @? '$[*].embeddings' then
-    select coalesce(array_agg(e.embedding), '{}'), array_agg(e.item)
+    select coalesce(array_agg(e.embedding), v_embeddings), array_agg(e.item)
     into v_embeddings, v_embedded
     from memstore.read_item_embeddings(items, v_items) e;
   end if;

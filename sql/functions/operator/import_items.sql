@@ -47,7 +47,7 @@ declare
   v_before integer;
   v_after integer;
 begin
-  select coalesce(array_agg(e.embedding), '{}'), array_agg(e.item)
+  select coalesce(array_agg(e.embedding), array[]::memstore.item_embeddings[]), array_agg(e.item)
   into v_embeddings, v_embedded
   from memstore.read_item_embeddings(items, v_items) e;
   v_user := memstore.lock_account(import_items.user_id, 'user_id');
@@ -73,6 +73,6 @@ begin
     end
     where u.id = v_user.id;
   end if;
-  return v_after - v_before;
+  return (v_after - v_before)::bigint;
 end
 $$;

@@ -29,6 +29,7 @@ Errors
 */
 declare
   v_ids uuid[];
+  v_deleted bigint;
 begin
   if coalesce(prune_items.maximum, 10000) not between 1 and 100000 then
     perform memstore.refuse_argument('maximum', '1 to 100000');
@@ -58,6 +59,7 @@ begin
   where e.item_id = any (v_ids);
   delete from memstore.items i
   where i.id = any (v_ids);
-  return cardinality(v_ids);
+  get diagnostics v_deleted = row_count;
+  return v_deleted;
 end
 $$;

@@ -11,7 +11,7 @@ declare
   v_given record;
 begin
   for v_given in
-    select i.position, 'Item ' || i.position as context, i.value -> 'embeddings' as embeddings
+    select i.position::integer as position, 'Item ' || i.position as context, i.value -> 'embeddings' as embeddings
     from jsonb_array_elements(items) with ordinality i (value, position)
     where coalesce(i.value -> 'embeddings', 'null') <> 'null'
     order by i.position

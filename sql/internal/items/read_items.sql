@@ -18,7 +18,7 @@ declare
   v_now timestamptz := clock_timestamp();
   v_items memstore.items[];
   v_given memstore.items;
-  v_item integer;
+  v_item bigint;
 begin
   perform memstore.check_objects(
     'items',

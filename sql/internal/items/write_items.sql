@@ -19,7 +19,7 @@ security invoker
 as $$
 declare
   v_now timestamptz := clock_timestamp();
-  v_ids uuid[];
+  v_ids uuid[] := array_fill(null::uuid, array[cardinality(candidates)]);
   v_versions bigint[] := array_fill(null::bigint, array[cardinality(candidates)]);
   v_embedded boolean := false;
   v_item integer;
@@ -27,7 +27,7 @@ declare
   v_written record;
 begin
   if versions is not null then
-    select c.ordinality
+    select c.ordinality::integer
     into v_item
     from unnest(candidates) with ordinality c
     -- OFFSET makes each one look-up by the path.

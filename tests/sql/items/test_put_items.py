@@ -69,6 +69,28 @@ def test_a_deletion(undone: psycopg.Connection, holder: UUID) -> None:
     assert stored(undone, holder) == 1
 
 
+def test_of_nothing(undone: psycopg.Connection, holder: UUID) -> None:
+    assert put(undone, holder) == []
+
+
+def test_of_all_kinds_at_once(undone: psycopg.Connection, holder: UUID) -> None:
+    """The versions come in the order of the items."""
+    put(undone, holder, *(item("a", str(n)) for n in range(0, 9, 3)))
+    changes = [
+        item("a", "x"),
+        delete("a", "0"),
+        item("a", "6"),
+        item("a", "y"),
+        item("a", "3"),
+        delete("a", "z"),
+    ]
+    versions = put(undone, holder, *changes)
+    assert [version is None for version in versions] == [False, True, False, False, False, True]
+    read = {row["key"]: row["version"] for row in get(undone, holder, *(("a", c["key"]) for c in changes))}
+    expected = zip(changes, versions, strict=True)
+    assert read == {change["key"]: version for change, version in expected if version is not None}
+
+
 def test_of_another_account(undone: psycopg.Connection, holder: UUID) -> None:
     other = account_of(undone, "other")
     put(undone, holder, item("a", "k", {"mine": 1}))

@@ -18,6 +18,7 @@ ACCEPTED: dict[str, tuple[str, ...]] = {
     "grant_functions": ("text type variable is not sanitized",),
     # The second of two columns, set field by field and read as a whole.
     "read_memories": ('composite OUT variable "candidate" is not single argument',),
+    "read_item_embeddings": ('composite OUT variable "embedding" is not single argument',),
     # Of a migration that was applied. The conversions are of literals, under a pinned search path.
     "lexemes": (
         'target type is different type than source type: cast "text" value to "text[]" type',
