@@ -1783,6 +1783,7 @@ class AsyncFunctions(ABC):
         *,
         scopes: Sequence[str] = ("recall", "remember"),
         lifetime: timedelta = timedelta(days=90),
+        id: UUID | str | None = None,
     ) -> NewToken:
         """Makes an agent's token for the account of a session.
 
@@ -1794,6 +1795,7 @@ class AsyncFunctions(ABC):
             name: what people call it, 1 to 200 characters.
             scopes: what it allows, of the session's scopes; recall and remember where left out.
             lifetime: after which time it ends, above 0; 90 days where left out.
+            id: the token's id, so that a call that is repeated makes no second one; generated where left out.
 
         Returns:
             The token's id, its secret, and when it ends.
@@ -1805,10 +1807,11 @@ class AsyncFunctions(ABC):
             ScopeMissing: The session has not all of the scopes.
             StewardRequired: The account is no steward any more.
             QuotaReached: The account has 100 live tokens.
+            IdTaken: A token has the id.
             AccessDenied: The role isn't the schema's owner.
         """
         return await self.run(
-            calls.delegate_token(session=session, name=name, scopes=scopes, lifetime=lifetime)
+            calls.delegate_token(session=session, name=name, scopes=scopes, lifetime=lifetime, id=id)
         )
 
     async def forget_embedding_model(self, name: str, *, clear: bool = False) -> None:

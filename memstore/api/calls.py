@@ -457,7 +457,8 @@ create_token: Final[Function[NewToken]] = Function(
 delegate_token: Final[Function[NewToken]] = Function(
     "delegate_token",
     wire.row(NewToken),
-    {"session": "bytea", "name": "text", "scopes": "text[]", "lifetime": "interval"},
+    {"session": "bytea", "name": "text", "scopes": "text[]", "lifetime": "interval", "id": "uuid"},
+    identity=("id",),
 )
 forget_embedding_model: Final[Function[None]] = Function(
     "forget_embedding_model", wire.nothing, {"name": "text", "clear": "boolean"}, patient=True

@@ -1773,6 +1773,7 @@ class Functions(ABC):
         *,
         scopes: Sequence[str] = ("recall", "remember"),
         lifetime: timedelta = timedelta(days=90),
+        id: UUID | str | None = None,
     ) -> NewToken:
         """Makes an agent's token for the account of a session.
 
@@ -1784,6 +1785,7 @@ class Functions(ABC):
             name: what people call it, 1 to 200 characters.
             scopes: what it allows, of the session's scopes; recall and remember where left out.
             lifetime: after which time it ends, above 0; 90 days where left out.
+            id: the token's id, so that a call that is repeated makes no second one; generated where left out.
 
         Returns:
             The token's id, its secret, and when it ends.
@@ -1795,9 +1797,12 @@ class Functions(ABC):
             ScopeMissing: The session has not all of the scopes.
             StewardRequired: The account is no steward any more.
             QuotaReached: The account has 100 live tokens.
+            IdTaken: A token has the id.
             AccessDenied: The role isn't the schema's owner.
         """
-        return self.run(calls.delegate_token(session=session, name=name, scopes=scopes, lifetime=lifetime))
+        return self.run(
+            calls.delegate_token(session=session, name=name, scopes=scopes, lifetime=lifetime, id=id)
+        )
 
     def forget_embedding_model(self, name: str, *, clear: bool = False) -> None:
         """Takes back register_embedding_model.

@@ -68,6 +68,7 @@ class Tokens:
                 form.get("name", ""),
                 scopes=chosen,
                 lifetime=timedelta(days=whole),
+                id=given(form, "id"),
             )
         except MemstoreError as error:
             return await self._show(page, form, chosen, error)

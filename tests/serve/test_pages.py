@@ -224,8 +224,18 @@ class TestClaims:
 
 class TestAccess:
     def test_a_token_is_shown_once(self, site: Site, account: UUID, session: str) -> None:
-        fields = [("name", "laptop"), ("lifetime", "30"), ("scopes", "recall"), ("scopes", "forget")]
+        id = hidden(site.get("/access", session).text, "id")
+        fields = [
+            ("name", "laptop"),
+            ("lifetime", "30"),
+            ("scopes", "recall"),
+            ("scopes", "forget"),
+            ("id", id),
+        ]
         answer = site.post("/access", session, fields)
+        again = site.post("/access", session, fields)
+        assert again.status == 422
+        assert "The token was made before" in words(again.text)
         (secret,) = re.findall(r"mst_[0-9a-f]{64}", answer.text)
         listed = site.rpc("tools/list", token=secret).json["result"]["tools"]
         assert {tool["name"] for tool in listed} == {"recall", "forget", "list", "history"}

@@ -3,7 +3,7 @@ create or replace function memstore.delegate_token(
   name text,
   scopes text[] default '{recall,remember}',
   lifetime interval default '90 days',
-  out id uuid,
+  inout id uuid default null,
   out token text,
   out expires_at timestamptz
 )
@@ -32,6 +32,7 @@ Arguments
   name      text      what people call it, 1 to 200 characters
   scopes    text[]    what it allows, of the session's scopes; recall and remember where left out
   lifetime  interval  after which time it ends, above 0; 90 days where left out
+  id        uuid      the token's id, so that a call that is repeated makes no second one; generated where left out
 Returns
   the token's id, its secret, and when it ends
 Errors
@@ -40,6 +41,7 @@ Errors
   scope_missing     the session has not all of the scopes
   steward_required  the account is no steward any more
   quota_reached     the account has 100 live tokens
+  id_taken          a token has the id
   rules of tokens
 */
 declare
@@ -61,7 +63,8 @@ begin
     delegate_token.name,
     coalesce(delegate_token.scopes, '{recall,remember}'),
     memstore.digest_of(token),
-    coalesce(delegate_token.lifetime, '90 days')
+    coalesce(delegate_token.lifetime, '90 days'),
+    delegate_token.id
   );
   id := v_token.id;
   expires_at := v_token.expires_at;

@@ -7,7 +7,8 @@ create or replace function memstore.write_token(
   name text,
   scopes text[],
   digest bytea,
-  lifetime interval
+  lifetime interval,
+  id uuid default null
 )
 returns memstore.tokens
 language plpgsql
@@ -22,7 +23,7 @@ begin
   if (lifetime > interval '0' and lifetime <= interval '100 years') is not true then
     perform memstore.refuse_argument('lifetime', 'a time above 0, of 100 years at most');
   end if;
-  v_token.id := gen_random_uuid();
+  v_token.id := coalesce(write_token.id, gen_random_uuid());
   v_token.user_id := account.id;
   v_token.kind := kind;
   v_token.name := memstore.trim_text(name);
@@ -36,6 +37,10 @@ begin
   end if;
   if 'steward' = any (v_token.scopes) and not account.steward then
     perform memstore.refuse('steward_required', 'scopes');
+  end if;
+
+  if exists (select from memstore.tokens t where t.id = v_token.id) then
+    perform memstore.refuse('id_taken', 'id', hint => 'The token was made before: its secret is not shown again.');
   end if;
 
   delete from memstore.tokens t
@@ -56,4 +61,4 @@ begin
 end
 $$;
 
-comment on function memstore.write_token(memstore.users, text, text, text[], bytea, interval) is 'Makes a token.';
+comment on function memstore.write_token(memstore.users, text, text, text[], bytea, interval, uuid) is 'Makes a token.';

@@ -400,7 +400,7 @@ d050c49b641ee0f8c7dbf0a1d7d7089b function count_restored_memories()
 0398326b73d3182b2cbd7177e6219b3c function create_login(uuid,text[],interval)
 fba07bc051d9b52717a56647bb548e0d function create_token(uuid,text,text[],interval,text)
 9dc6c511b2238f23072d4f76137194dd function create_user(uuid,text,text)
-7da81d95ef611eb85cbc804ffa30fc75 function delegate_token(bytea,text,text[],interval)
+713fb5aafe76e0e1c81b26b776417982 function delegate_token(bytea,text,text[],interval,uuid)
 afcda29ff202e675795020d89aeffdfb function delete_expired_items(uuid)
 531b10029bd149c28cc3754b51dd3983 function delete_history(uuid,uuid)
 570267adc5f98ad6ee2cbce412685524 function delete_memory(uuid,uuid)
@@ -643,7 +643,7 @@ fada429d5cc4b8c99f45a4b3beff390e function write_account(users)
 0dbb24c9cde09a3cf5846b926b7d4d7b function write_memories(memories[],boolean[],interval)
 8ddd32a4463c49a0cfa94ac5b32ee42d function write_memory(memories,uuid,boolean,boolean)
 a887bc7e00d07f44b15112df5504e284 function write_record(uuid,uuid,text,text,text,uuid,jsonb,uuid)
-e743302b8c47971e8d82d6a9ec16d360 function write_token(users,text,text,text[],bytea,interval)
+cac8a42fb578b9532397c7ef8993c441 function write_token(users,text,text,text[],bytea,interval,uuid)
 45efed57dd1d5210b3e30d60ca401fb1 index _yoyo_log_pkey
 2e5db3648154b9c97b1183d784fa1290 index _yoyo_migration_pkey
 333cf2f8e77a50b4cc2a4a3d1d1ba768 index _yoyo_version_pkey

@@ -331,6 +331,10 @@ class TestDelegateToken:
                 call_one(db, "delegate_token", session=session, name="cli", scopes=scopes)
         with refused("tokens_scopes_shape"):
             call_one(db, "delegate_token", session=session, name="cli", scopes=[])
+        given = {"session": session, "name": "cli", "scopes": ["recall"], "id": uuid4()}
+        assert call_one(db, "delegate_token", **given)["id"] == given["id"]
+        with refused("id_taken", "id"):
+            call_one(db, "delegate_token", **given)
 
     def test_a_session_that_ended(self, db: psycopg.Connection, account: UUID) -> None:
         session = session_of(db, account)

@@ -88,6 +88,7 @@ def others(db: psycopg.Connection, account: UUID) -> list[list[tuple[Any, ...]]]
         " (select id from memstore.memories where user_id <> %s) order by memory_id",
         "select to_jsonb(o) from memstore.open_challenges o where memory_id in"
         " (select id from memstore.memories where user_id <> %s) order by challenge_id",
+        "select to_jsonb(t) from memstore.tokens t where user_id <> %s",
         "select ctid::text, xmin::text from memstore.memories where user_id <> %s order by id",
     )
     return [rows(db, query, *[account] * query.count("%s")) for query in queries]
@@ -101,6 +102,8 @@ def test_nothing_of_an_account_stays(db: psycopg.Connection) -> None:
     db.execute("select memstore.set_steward(%s, true)", [stayers[0]])
     fill(db, leaver, MARKER, 250)
     fill(db, stayers[0], "meadow", 60)
+    rows(db, "select memstore.create_token(%s, %s)", leaver, f"the laptop of {MARKER}")
+    rows(db, "select memstore.create_token(%s, 'meadow')", stayers[0])
     for number, stayer in enumerate(stayers):
         insert(db, stayer, f"I like meadows {number}.", embedding=[1, 2], embedding_model="meadow")
     theirs = [insert(db, stayers[1], f"It builds {number}.", **SYSTEM)["id"] for number in range(6)]
