@@ -10,7 +10,7 @@ from contextlib import suppress
 from html import unescape
 from typing import ClassVar
 from urllib.parse import quote
-from uuid import UUID, uuid4
+from uuid import UUID
 
 import pytest
 
@@ -366,7 +366,9 @@ class TestRequests:
             assert answer.status in (401, 404)
             assert "import" not in answer.text
 
-    @pytest.mark.parametrize("id", ["x", "%00", "'; --", "0" * 500, "00000000-0000-4000-8000-0000000000ff", "../store"])
+    @pytest.mark.parametrize(
+        "id", ["x", "%00", "'; --", "0" * 500, "00000000-0000-4000-8000-0000000000ff", "../store"]
+    )
     def test_ids_that_are_none(self, site: Site, session: str, id: str) -> None:
         for path in (f"/memories/{quote(id, safe='')}", f"/claims/{quote(id, safe='')}"):
             assert site.get(path, session).status == 404

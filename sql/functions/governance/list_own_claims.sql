@@ -55,9 +55,9 @@ begin
   from memstore.memories m
   left join memstore.claim_statuses s on s.memory_id = m.id
   where m.user_id = list_own_claims.actor
-  and m.bucket = 'system'
   and m.superseded_at is null
-  and not m.promoted
+  -- IS TRUE leaves the index of all accounts' claims aside.
+  and (m.bucket = 'system' and not m.promoted) is true
   and (list_own_claims.status is null or coalesce(s.status, 'candidate') = list_own_claims.status)
   and (list_own_claims.after is null or (m.inserted_at, m.id) < (v_after.inserted_at, v_after.id))
   order by m.inserted_at desc, m.id desc

@@ -70,7 +70,8 @@ def test_work_is_the_same_beside_many(db: psycopg.Connection, account: UUID, ana
         for name, found in after.items()
         # A key of a larger table is a page deeper, at each look-up.
         if found.buffers > 1.6 * before[name].buffers + 40
-        or (found.rows or 0) > 1.2 * (before[name].rows or 0) + 30
+        # The accounts are a page, which is scanned for each look-up.
+        or (found.rows or 0) > 1.2 * (before[name].rows or 0) + 3 * OTHERS
     }
     assert more == {}
     assert after["authorize_call"].buffers < 40
