@@ -72,6 +72,27 @@ begin
   end if;
   v_filter := memstore.read_item_filter(search_items.filter);
 
+  if v_query is null and not v_meant then
+    return query
+    select i.item, null::double precision
+    from (
+      select f.id, f.updated_at
+      from memstore.find_items(actor, search_items.namespace, v_filter.path, v_filter.equal, v_filter.unequal) f
+      order by f.updated_at desc, f.id
+      limit coalesce(search_items.page_size, 10)
+      offset search_items.skip
+    ) f
+    cross join lateral (
+      select
+        row(i.namespace, i.key, i.value, i.version, i.ttl_seconds, i.expires_at, i.inserted_at, i.updated_at)::memstore.item
+          as item
+      from memstore.items i
+      where i.id = f.id
+      offset 0
+    ) i
+    order by f.updated_at desc, f.id;
+    return;
+  end if;
   return query
   with candidates as materialized (
     select f.*

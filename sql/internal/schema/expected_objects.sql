@@ -603,7 +603,7 @@ f509b532577dbbbed9688f0817ac8068 function score_all_memories(uuid,text,real[],te
 9e1ff3a1628756a8662b6aa9289e23be function score_indexed_memories(uuid,text,text[],bigint[],text[],jsonb[],boolean,boolean)
 03fc048250544920c4f50f799c6d0af4 function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
 bd326627d46bed3c929b637052c2c70f function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
-73d3d3ac0bd136895b20c5c0f5962ac8 function search_items(uuid,text[],text,jsonb,real[],text,integer,integer)
+272dabba531bc58232e50b2d098f4b46 function search_items(uuid,text[],text,jsonb,real[],text,integer,integer)
 1f5cae886f888d5254bdc739623561a2 function search_memories(uuid,text,text,boolean,integer,uuid,text[],jsonb)
 180266509ffed068bb88ee5a9e4ce263 function set_embedding(uuid,uuid,real[],text)
 8a96946e2a3dae4fcf5e60a86a94195a function set_maximum_items(uuid,integer)
