@@ -36,6 +36,7 @@ _CALLED: Final[dict[str, tuple[tuple[str, ...], ...]]] = {
     "correct": (("supersede_memory",), ("supersede_memory:claims",)),
     "forget": (("get_memory", "delete_memory"), ("get_memory", "delete_memory:claims")),
     "list": (("list_memories",),),
+    "search": (("rank_memories",),),
     "history": (("memory_history",), ("memory_history:claims",)),
     "propose": (("insert_memory:claims",),),
     "challenge": (("challenge_memory", "list_records", "memory_status"),),

@@ -246,6 +246,8 @@ def argument(rng: random.Random, type_name: str, name: str, ids: list[str], acto
             )
         case "jsonb":
             return document(rng, ids)
+        case "bytea":
+            return rng.choice(["", "x", "\\x", "\\x00", "\\x" + "00" * 32])
         case "text":
             usual = {
                 "body": "It builds.",
