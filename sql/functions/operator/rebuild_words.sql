@@ -124,7 +124,7 @@ begin
     rebuilt := rebuilt + (select count(*) from unnest(v_claims) c (id) where c.id <> all (v_changed));
   end if;
 
-  read := cardinality(v_page);
+  read := cardinality(v_page)::bigint;
   if read = coalesce(rebuild_words.page_size, 1000) then
     last := v_page[read];
   else

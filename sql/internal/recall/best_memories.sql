@@ -27,10 +27,10 @@ declare
   v_indexed boolean;
   v_counts record;
   v_ids uuid[];
-  v_positive integer;
+  v_positive bigint;
   v_distant uuid[];
-  v_learned integer;
-  v_compared integer;
+  v_learned bigint;
+  v_compared bigint;
   v_digests bigint[];
   v_repeated uuid[];
 begin
@@ -86,7 +86,7 @@ begin
       ) s
       where v_indexed
     ) s;
-    eligible := v_counts.of_user - cardinality(v_distant) + v_learned;
+    eligible := (v_counts.of_user - cardinality(v_distant) + v_learned)::integer;
     ids := v_ids[:maximum];
 
     -- What the account asked to have remembered needs no score: the newest fill the room that is left.
@@ -164,7 +164,7 @@ begin
     ) r;
 
     -- Of one body only the best is eligible. Bodies are compared, since digests can be made to collide.
-    eligible := (select count(distinct d.digest) from unnest(v_digests) d (digest));
+    eligible := (select count(distinct d.digest)::integer from unnest(v_digests) d (digest));
     if eligible < cardinality(v_ids) then
       v_repeated := array(
         select b.id
@@ -198,7 +198,7 @@ begin
   end if;
 
   unembedded := case
-    when v_hybrid then (select coalesce(sum(c.n), 0) from unnest(v_counts.counts) c (n)) - v_compared
+    when v_hybrid then (select coalesce(sum(c.n), 0) - v_compared from unnest(v_counts.counts) c (n))::integer
     else 0
   end;
 end

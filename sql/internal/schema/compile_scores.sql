@@ -406,10 +406,10 @@ $$;
   c_settings constant text := $$
   v_scopes text[] := scopes;
   v_filters jsonb[] := filters;
-  v_previous_share double precision := 0;
-  v_next_share double precision := 0;
-  v_speaker_share double precision := 0;
-  v_source_share double precision := 0;
+  v_previous_share double precision := 0::double precision;
+  v_next_share double precision := 0::double precision;
+  v_speaker_share double precision := 0::double precision;
+  v_source_share double precision := 0::double precision;
   v_user_floor double precision;
   v_score_share double precision;
   v_words text[];
