@@ -29,9 +29,9 @@ create table memstore.tokens (
   constraint tokens_expires_at_shape check (
     expires_at is not null
     and expires_at > inserted_at
-    and expires_at <= inserted_at + interval '100 years'
-    and (kind <> 'login' or expires_at <= inserted_at + interval '1 hour')
-    and (kind <> 'session' or expires_at <= inserted_at + interval '30 days')
+    and expires_at <= inserted_at + pg_catalog.make_interval(years => 100)
+    and (kind <> 'login' or expires_at <= inserted_at + pg_catalog.make_interval(hours => 1))
+    and (kind <> 'session' or expires_at <= inserted_at + pg_catalog.make_interval(days => 30))
   )
 )
 -- Room for last_used_at: no index has it, so its updates are HOT.

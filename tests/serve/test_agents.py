@@ -40,7 +40,7 @@ def test_the_official_client(site: Site) -> None:
         async with client(site, token) as session:
             names = [tool.name for tool in (await session.list_tools()).tools]
             assert names == [
-                "recall", "remember", "correct", "forget", "list", "history",
+                "recall", "remember", "correct", "forget", "list", "search", "history",
                 "propose", "challenge", "records",
             ]  # fmt: skip
             made = await session.call_tool("remember", {"body": "I use pnpm, not npm."})

@@ -238,7 +238,7 @@ class TestAccess:
         assert "The token was made before" in words(again.text)
         (secret,) = re.findall(r"mst_[0-9a-f]{64}", answer.text)
         listed = site.rpc("tools/list", token=secret).json["result"]["tools"]
-        assert {tool["name"] for tool in listed} == {"recall", "forget", "list", "history"}
+        assert {tool["name"] for tool in listed} == {"recall", "forget", "list", "search", "history"}
         page = site.get("/access", session).text
         assert secret not in page
         assert "laptop forget, recall just now just now in 29 days Revoke" in words(page)

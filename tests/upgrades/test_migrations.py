@@ -140,6 +140,10 @@ class TestRollback:
                     MIGRATIONS[:-steps]
                 )
             after = content(database)
+            if "items" not in after:  # whose models' names went with them
+                before["embedding_models"] = [
+                    each for each in before["embedding_models"] if each["name"] != "of items"
+                ]
             assert without_what_came_later(before, after) == {k: v for k, v in after.items() if v}
             assert schema.migrate(database) == MIGRATIONS[-steps:]
             assert dump(database) == fresh

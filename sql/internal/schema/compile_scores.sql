@@ -495,7 +495,9 @@ begin
       -- So that the rows are read in the order of memories_live_idx, and not in any other way: a bitmap scan would go
       -- to rows that were superseded since the last vacuum again each time, and memories_account_body_idx has all that
       -- ever were. A sort that can't be avoided then looks costly enough to be compiled, before PostgreSQL 18.
-      E'\nset enable_sort = off\nset jit = off',
+      E'\nset enable_sort = off\nset jit = off'
+        -- The superseded ones come from memories_account_body_idx, in one way in a small store and in a large one.
+        || case v_name when 'score_all_memories' then E'\nset enable_bitmapscan = off\nset enable_seqscan = off' else '' end,
       format(
         $$
 declare

@@ -335,7 +335,7 @@ a5467c63d849c026cc0243607a806607 constraint settings.settings_system_recall_enab
 8549b895852158ef4418de677cf5765c constraint settings.settings_user_floor_shape
 23faf989de7d63c511d028815667fac6 constraint tokens.tokens_digest_key
 7086a83d45a55bf4bf095546fb347929 constraint tokens.tokens_digest_shape
-76c1505cab9dcb0a898df4e3a0440f50 constraint tokens.tokens_expires_at_shape
+283f3a53f242661b5f6d4639ad97a1cb constraint tokens.tokens_expires_at_shape
 926206f0751766518aa10dea66c4246f constraint tokens.tokens_inserted_at_shape
 231e2f7e7adf48ffc41c9665da79fbff constraint tokens.tokens_kind_shape
 bae99146d6bdcd1e59760cdc572d2a76 constraint tokens.tokens_name_shape
@@ -385,7 +385,7 @@ f91560cce9ecd97fdaa869efc6351fff function compile_embedding_is_usable()
 7f61df0ad8e6cfc40bd1fcea5f67b125 function compile_item_similarities()
 95eee9be193c2f6e35c7122d1d3d6eeb function compile_own_api()
 05c6e7c634e5c6fa6edd486f88f12666 function compile_rules(text)
-9d9cd2f7c63d95bd861b530fd4f5ef52 function compile_scores()
+5bfbb26a5bed66ea8bb79c9fb03a7280 function compile_scores()
 5f00c03e750dd080de9fae9dcfa875f7 function complete_item()
 bc533324f82e365635ec92f8fa3c8fee function complete_memory()
 53cdd36642298ecd563e7fa2dedf1440 function complete_user()
@@ -598,8 +598,8 @@ f7f7adcf0878141915583509d1c8542d function revoke_public()
 8becf73d044992e9c5d15df95e748b9c function revoke_token(uuid,uuid)
 8d6e49c7da924292402097765c82fa31 function same_content(memories,memories,boolean)
 f8a3bc968dd970781209d56aa618e691 function schema_version()
-262004e5b1d5b209710edb305593d3b3 function score_all_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],integer)
-5b92d2b56644d796050787cbf3664b7b function score_all_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],integer)
+3afbf4d815ba2cde357f04f9ac659162 function score_all_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],integer)
+a5e087c668676d0b3b34759493bff7dd function score_all_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],integer)
 f9e299cf91e98b3894caaaf2f33b7513 function score_indexed_memories(uuid,text,text[],bigint[],text[],jsonb[],boolean,boolean)
 7607de6bd9313608e3f95bb606171eb3 function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
 80105b652ec64d09946e701674e1c945 function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
@@ -625,8 +625,8 @@ e4b83c37f99294bfaf30414a0eaf220c function stance_is_valid(text)
 d83143cd877dfdfe7a8701c745e0d800 function supersede_with(uuid,uuid,uuid)
 9cf05415ff7dca1314efb8146d4a4068 function to_memory(memories)
 8a55a728753931405cdf5ae200dde70e function to_record(memory_admissions)
-87a12d259b716ed9dcc3d3caa96a770b function tokens_broken(tokens)
-e30c5d6490a0471f5d5841d4504ede58 function tokens_obey(tokens)
+2222a42b03550402fd7f649fe775d789 function tokens_broken(tokens)
+8ad141e0b184b7897b5d4d1d9e2855e4 function tokens_obey(tokens)
 5fa2613ed390139c74cbe7d4cf58bfe7 function trim_evidence(jsonb)
 4497c1f06309ad798ca45323c075a24c function trim_text(text)
 236016a5093cf1f61113efde2db08427 function trimmed(memories)

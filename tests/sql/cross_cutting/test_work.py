@@ -324,14 +324,16 @@ def test_work_is_the_same_in_a_store_ten_times_as_large(server: Server) -> None:
         db.execute("analyze")
         measured()  # so that each write has passed over dead rows of its own in what is compared
         before = measured()
-        erasure = {name: before.pop(name) for name in ("delete_user", "delete_scope")}
+        # What reads by memories_account_body_idx goes from page to page.
+        scattered = {name: before.pop(name) for name in ("delete_scope", "rank_superseded")}
+        erasure = {"delete_user": before.pop("delete_user")}
         lonely(db, 9 * value(db, "select count(*) from memstore.memories"))
         for statement in ("select", "analyze"):
             db.execute(statement)
             after = measured()
-            assert not different({"delete_scope": erasure["delete_scope"]}, after, within=2 * MEMORIES)
+            assert not different(scattered, after, within=2 * MEMORIES)
             # As many memories as items.
-            assert not different({"delete_user": erasure["delete_user"]}, after, within=2 * (2 * MEMORIES))
+            assert not different(erasure, after, within=2 * (2 * MEMORIES))
             assert not different(before, after)
 
 
@@ -345,7 +347,8 @@ def test_superseded_memories_cost_a_recall_nothing(server: Server) -> None:
         fill(db, [fresh], 5)
         supersede(db, corrected, 5)
         names = set(CALLS) - {
-            *("list_of_superseded", "memories_as_of", "export_memories", "delete_user", "delete_scope")
+            *("list_of_superseded", "rank_superseded", "memories_as_of", "export_memories", "delete_user", "delete_scope"),
+            *(name for name in CALLS if "item" in name),  # of which each account has as many as memories
         }
         for statement in ("select", "analyze", "vacuum analyze"):
             db.execute(statement)
