@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -98,10 +99,13 @@ select memstore.set_maximum_live_memories(id, live_memories) from memstore.users
 
 
 def fill(conninfo: str) -> None:
-    """Writes something of every kind through the functions."""
+    """Writes something of every kind through the functions that the store has."""
     with psycopg.connect(conninfo, autocommit=True) as connection:
+        functions = "select proname::text from pg_proc where pronamespace = 'memstore'::regnamespace"
+        there = names(connection, functions)
         for statement in _CALLS.split(";\n"):
-            connection.execute(statement.encode())
+            if there.issuperset(re.findall(r"memstore\.(\w+)\(", statement)):
+                connection.execute(statement.encode())
 
 
 def content(conninfo: str) -> dict[str, list[Any]]:

@@ -347,7 +347,14 @@ def test_superseded_memories_cost_a_recall_nothing(server: Server) -> None:
         fill(db, [fresh], 5)
         supersede(db, corrected, 5)
         names = set(CALLS) - {
-            *("list_of_superseded", "rank_superseded", "memories_as_of", "export_memories", "delete_user", "delete_scope"),
+            *(
+                "list_of_superseded",
+                "rank_superseded",
+                "memories_as_of",
+                "export_memories",
+                "delete_user",
+                "delete_scope",
+            ),
             *(name for name in CALLS if "item" in name),  # of which each account has as many as memories
         }
         for statement in ("select", "analyze", "vacuum analyze"):
