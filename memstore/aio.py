@@ -3,10 +3,11 @@
 import asyncio
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
+from uuid import UUID
 
 import psycopg
 from psycopg import AsyncConnection
@@ -19,7 +20,8 @@ from memstore.connections.aio import Connections, fetch, require_schema
 from memstore.connections.slots import Attempts
 from memstore.embedder import Embedder
 from memstore.errors import InvalidValue, StoreUnavailable, translate
-from memstore.wire import Call
+from memstore.models import Memory
+from memstore.wire import PAGE, Call
 
 T = TypeVar("T")
 
@@ -105,6 +107,35 @@ class AsyncStore(AsyncFunctions):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.close()
+
+    async def iterate_memories(
+        self,
+        actor: UUID | str | None,
+        *,
+        bucket: str | None = None,
+        include_superseded: bool = False,
+        after: UUID | str | None = None,
+        scopes: Sequence[str] | None = None,
+        filter: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
+    ) -> AsyncIterator[Memory]:
+        """Reads the account's memories, newest first, a page at a time; see `memstore.Store`."""
+        moment = None
+        while True:
+            page = await self.list_memories(
+                actor,
+                bucket=bucket,
+                include_superseded=include_superseded,
+                page_size=PAGE,
+                after=after,
+                scopes=scopes,
+                filter=filter,
+                after_inserted_at=moment,
+            )
+            for memory in page:
+                yield memory
+            if len(page) < PAGE:
+                return
+            after, moment = page[-1].id, page[-1].inserted_at
 
     async def run(self, call: Call[T]) -> T:
         """Runs a call that `memstore.api.calls` made; the methods do no more than this.

@@ -72,7 +72,11 @@ class IdTaken(MemstoreError):
 
 
 class QuotaReached(MemstoreError):
-    """The account is full, or has as many open challenges as it may."""
+    """The account is full, or has as many items or open challenges as it may."""
+
+
+class ItemChanged(MemstoreError):
+    """The item is no more of the version that the call names."""
 
 
 class StewardRequired(MemstoreError):
@@ -97,6 +101,14 @@ class MemoryIsImmutable(MemstoreError):
 
 class RecordIsImmutable(MemstoreError):
     """A record on a claim never changes."""
+
+
+class TokenInvalid(MemstoreError):
+    """There is no such token, or it has ended."""
+
+
+class ScopeMissing(MemstoreError):
+    """The token doesn't allow this."""
 
 
 class AccessDenied(MemstoreError):
@@ -133,6 +145,8 @@ REFUSALS: Final[dict[str, type[MemstoreError]]] = {
     "embedding_dimensions_differ": InvalidMemory,
     "embedding_model_unregistered": InvalidMemory,
     "id_taken": IdTaken,
+    "item_changed": ItemChanged,
+    "item_is_kept": MemstoreError,
     "memory_is_immutable": MemoryIsImmutable,
     "memory_not_found": MemoryNotFound,
     "migration_changed": MigrationRefused,
@@ -143,8 +157,10 @@ REFUSALS: Final[dict[str, type[MemstoreError]]] = {
     "restored_by_inserts": MemstoreError,
     "role_bound": InvalidValue,
     "role_unbound": InvalidValue,
+    "scope_missing": ScopeMissing,
     "stance_required": StanceRequired,
     "steward_required": StewardRequired,
+    "token_invalid": TokenInvalid,
 }
 
 # Constraints that only a race or plain SQL violates, with clearer messages than PostgreSQL's. Check
@@ -161,6 +177,12 @@ CONSTRAINTS: Final[dict[str, tuple[type[MemstoreError], str]]] = {
     "claim_words_pkey": (MemstoreError, "The word's claims are counted already."),
     "deployment_pkey": (MemstoreError, "The migration is recorded already."),
     "embedding_models_pkey": (InvalidValue, "The embedding model is registered already."),
+    "item_embeddings_embedding_model_fkey": (InvalidValue, "The embedding model is not registered."),
+    "item_embeddings_item_id_fkey": (InvalidValue, "The item does not exist."),
+    "item_embeddings_pkey": (InvalidValue, "The item has an embedding of the field already."),
+    "items_path_key": (IdTaken, "The account has an item of the path already."),
+    "items_pkey": (IdTaken, "The id is taken."),
+    "items_user_id_fkey": (ActorUnknown, "The account does not exist."),
     "memories_claim_key": (IdTaken, "The id is taken."),
     "memories_embedding_model_fkey": (InvalidMemory, "The embedding model is not registered."),
     "memories_pkey": (IdTaken, "The id is taken."),
@@ -173,6 +195,9 @@ CONSTRAINTS: Final[dict[str, tuple[type[MemstoreError], str]]] = {
     "memory_admissions_user_id_fkey": (ActorUnknown, "The account does not exist."),
     "open_challenges_pkey": (MemstoreError, "The challenge is open already."),
     "settings_pkey": (InvalidValue, "There is one row of settings."),
+    "tokens_digest_key": (IdTaken, "The token is there already."),
+    "tokens_pkey": (IdTaken, "The id is taken."),
+    "tokens_user_id_fkey": (ActorUnknown, "The account does not exist."),
     "users_external_ref_key": (IdTaken, "The application's id belongs to another account."),
     "users_pkey": (IdTaken, "The id is taken."),
 }

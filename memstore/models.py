@@ -124,6 +124,53 @@ class RankedMemory:
     eligible: bool
 
 
+@dataclass(frozen=True, slots=True)
+class SimilarMemory:
+    """A memory that a new body may correct or repeat.
+
+    Attributes:
+        memory: The memory.
+        score: Of the body's lexemes and, with an embedding, its meaning, 0 to 1.
+        identical: Whether its body is the same.
+    """
+
+    memory: Memory
+    score: float
+    identical: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedMemory:
+    """A memory, its scores for one query, and what recall does with it.
+
+    Attributes:
+        memory: The memory.
+        score: As in `RankedMemory`, like the two that follow.
+        lexical_score: The share of the query's lexemes that it covers, 0 to 1.
+        semantic_score: The cosine similarity to the query's embedding; None where the two can't be compared.
+        outcome: `attached`, or why it isn't: `count`, `size`, `duplicate` or `floor`.
+    """
+
+    memory: Memory
+    score: float
+    lexical_score: float
+    semantic_score: float | None
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChainMember:
+    """A memory of the chain of another one.
+
+    Attributes:
+        id: The memory whose chain it is.
+        memory: The memory.
+    """
+
+    id: UUID
+    memory: Memory
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Recall(_Redacted):
     """What to tell a model before one turn of a conversation.
@@ -199,6 +246,159 @@ class Claim:
     open_challenges: int
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Item(_Redacted):
+    """One item: a JSON document by its path, as the SQL type `memstore.item`. Times are in UTC.
+
+    Attributes:
+        namespace: The labels of its path.
+        key: Its name in the namespace.
+        value: The document.
+        version: A number that each change raises, for `if_version`.
+        ttl_seconds: How long it lives from each put or renewal on; None where it stays.
+        expires_at: From when on it is as one that is not there.
+        inserted_at: When it was first put.
+        updated_at: When it was last put.
+    """
+
+    _private: ClassVar[dict[str, str]] = {"namespace": "labels", "key": "characters", "value": "keys"}
+
+    namespace: tuple[str, ...] = field(repr=False)
+    key: str = field(repr=False)
+    value: Mapping[str, object] = field(repr=False, hash=False)
+    version: int
+    ttl_seconds: float | None
+    expires_at: datetime | None
+    inserted_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class FoundItem:
+    """An item that a search found.
+
+    Attributes:
+        item: The item.
+        score: How well it fits, 0 to 1, or -1 to 1 by meaning alone; None where nothing compares.
+    """
+
+    item: Item
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimCount:
+    """How many live claims have a status.
+
+    Attributes:
+        status: `candidate`, `admitted`, `rejected` or `suspended`.
+        claims: The number.
+    """
+
+    status: str
+    claims: int
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """An account. Times are in UTC.
+
+    Attributes:
+        external_ref: The application's own id; None where it has none.
+        language: The text search configuration of its memories.
+        steward: Whether it is a steward of the system bucket.
+        live_memories: How many live memories it has.
+        maximum_live_memories: How many it may have.
+        inserted_at: When it was created.
+    """
+
+    external_ref: str | None
+    language: str
+    steward: bool
+    live_memories: int
+    maximum_live_memories: int
+    inserted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What names an account to `memstore serve`, without its secret. Times are in UTC.
+
+    Attributes:
+        id: The token's id.
+        kind: `agent`, `login` or `session`.
+        name: What people call it.
+        scopes: What it allows, of `recall`, `remember`, `forget`, `claims`, `steward` and `operator`.
+        inserted_at: When it was made.
+        expires_at: When it ends.
+        last_used_at: When it was last used, to the minute; None: never.
+        revoked_at: When it was revoked; None where it wasn't.
+    """
+
+    id: UUID
+    kind: str
+    name: str
+    scopes: tuple[str, ...]
+    inserted_at: datetime
+    expires_at: datetime
+    last_used_at: datetime | None
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NewToken(_Redacted):
+    """A token with its secret, which nothing shows again; no `repr` does. Times are in UTC.
+
+    Attributes:
+        id: The token's id.
+        token: The secret.
+        expires_at: When it ends.
+    """
+
+    _private: ClassVar[dict[str, str]] = {"token": "characters"}
+
+    id: UUID
+    token: str = field(repr=False)
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a token allows. Times are in UTC.
+
+    Attributes:
+        actor: The account that it names.
+        id: The token's id.
+        name: What people call it.
+        scopes: Its scopes.
+        functions: The functions that they allow; with `:claims` at its end one that they allow on claims of
+            the account.
+        expires_at: When it ends.
+    """
+
+    actor: UUID
+    id: UUID
+    name: str
+    scopes: tuple[str, ...]
+    functions: tuple[str, ...]
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RedeemedLogin:
+    """The session that a login has become. Times are in UTC.
+
+    Attributes:
+        actor: The account.
+        id: The session's id.
+        expires_at: When it ends.
+    """
+
+    actor: UUID
+    id: UUID
+    expires_at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
     """A rule that a value breaks.
@@ -267,8 +467,8 @@ class Role:
 
     Attributes:
         role: Its name.
-        bundle: What it was granted: `all`, `write`, `read`, `bound`, `by hand`, or `dropped` where there is
-            no such role any more; None where it was granted nothing itself.
+        bundle: What it was granted: `all`, `write`, `read`, `bound`, `serve`, `by hand`, or `dropped`
+            where there is no such role any more; None where it was granted nothing itself.
         accounts: The accounts that it is bound to.
         held: How many functions it was granted and can execute.
         lacking: The functions of the bundle that it was not.
@@ -305,7 +505,7 @@ class Statistic:
 
 
 class Document(dict[str, object]):
-    """A JSON object as `export_memories` and `export_account` give it; its `repr` has its keys alone."""
+    """A JSON object as an export function gives it; its `repr` has its keys alone."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__qualname__}: {', '.join(self)}>"
@@ -329,6 +529,11 @@ class Settings:
         speaker_share: By how much more a memory counts, 0 to 1, whose label begins with a word of the query.
         source_share: How much the best memory of the same source counts, 0 to 1, beside the memory itself.
         registered_models_only: Whether an embedding needs a model that the operator has registered.
+        user_floor: A user memory that has a semantic score and no lexeme of the query is eligible with a
+            semantic score of at least this, 0 to 1; 0 leaves none out.
+        score_share: The share of the best eligible score, 0 to 1, that a memory with a semantic score needs
+            to be eligible; 0 leaves none out.
+        maximum_items: How many items an account may hold that has no maximum of its own.
     """
 
     maximum_live_memories: int
@@ -343,3 +548,6 @@ class Settings:
     speaker_share: float
     source_share: float
     registered_models_only: bool
+    user_floor: float = 0.0
+    score_share: float = 0.0
+    maximum_items: int = 10_000

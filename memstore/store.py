@@ -2,10 +2,11 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
+from uuid import UUID
 
 import psycopg
 from psycopg import Connection
@@ -18,7 +19,8 @@ from memstore.connections.slots import Attempts
 from memstore.connections.sync import Connections, fetch, require_schema
 from memstore.embedder import Embedder
 from memstore.errors import InvalidValue, StoreUnavailable, translate
-from memstore.wire import Call
+from memstore.models import Memory
+from memstore.wire import PAGE, Call
 
 T = TypeVar("T")
 
@@ -129,6 +131,53 @@ class Store(Functions):
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+    def iterate_memories(
+        self,
+        actor: UUID | str | None,
+        *,
+        bucket: str | None = None,
+        include_superseded: bool = False,
+        after: UUID | str | None = None,
+        scopes: Sequence[str] | None = None,
+        filter: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
+    ) -> Iterator[Memory]:
+        """Reads the account's memories, newest first, a page at a time.
+
+        Each page is a call of `list_memories`, when it is needed. A memory that is there throughout comes
+        once, also where others go meanwhile, the last one of a page among them; what is written meanwhile
+        doesn't come.
+
+        Args:
+            actor: The account; None for that of a bound role.
+            bucket: Only memories of user, learned or system.
+            include_superseded: Whether to read superseded memories too.
+            after: The id of a memory, to begin after it.
+            scopes: Only memories of these scopes, and those without one.
+            filter: Only memories whose metadata contain this object, or one of these.
+
+        Yields:
+            The memories, in the order of `list_memories`.
+
+        Raises:
+            MemstoreError: As `list_memories`, with the first memory or a later one.
+        """
+        moment = None
+        while True:
+            page = self.list_memories(
+                actor,
+                bucket=bucket,
+                include_superseded=include_superseded,
+                page_size=PAGE,
+                after=after,
+                scopes=scopes,
+                filter=filter,
+                after_inserted_at=moment,
+            )
+            yield from page
+            if len(page) < PAGE:
+                return
+            after, moment = page[-1].id, page[-1].inserted_at
 
     def run(self, call: Call[T]) -> T:
         """Runs a call that `memstore.api.calls` made; the methods do no more than this.

@@ -12,7 +12,7 @@ import struct
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import cache, lru_cache, partial
 from math import ceil
 from typing import Any, Final, Generic, SupportsFloat, TypeAlias, TypeVar
@@ -35,11 +35,14 @@ from memstore.errors import (
     StoreOverloaded,
     StoreUnavailable,
 )
-from memstore.models import Document, Memory, Recall
+from memstore.models import Document, Item, Memory, Recall
 
 T = TypeVar("T")
 
 _logger: Final = logging.getLogger("memstore")
+
+PAGE: Final = 200
+"""How many memories a page has at most."""
 
 # Characters. A body that is longer is refused, and of a turn models read hardly more.
 _MOST_TO_EMBED: Final = 2000
@@ -379,6 +382,18 @@ def _moment(name: str, value: object) -> str:
     return value.isoformat()
 
 
+def _span(name: str, value: object) -> str:
+    if not isinstance(value, timedelta):
+        raise _wrong_type(name, "a timedelta", value)
+    return f"{value.days} days {value.seconds} seconds {value.microseconds} microseconds"
+
+
+def _bytes(name: str, value: object) -> str:
+    if not isinstance(value, bytes | bytearray):
+        raise _wrong_type(name, "bytes", value)
+    return f"\\x{value.hex()}"
+
+
 def _vector(name: str, value: object) -> Reals:
     # Iterating over bytes gives numbers too.
     if not isinstance(value, Iterable) or isinstance(value, bytes | bytearray | Mapping | Set):
@@ -403,6 +418,12 @@ def _texts(name: str, value: object) -> str:
         raise _wrong_type(name, "several texts", value)
     quoted = ['"' + re.sub(r'(["\\])', r"\\\1", _text(name, each)) + '"' for each in value]
     return f"{{{','.join(quoted)}}}"
+
+
+def _uuids(name: str, value: object) -> str:
+    if not isinstance(value, Iterable) or isinstance(value, str | bytes | bytearray | Mapping):
+        raise _wrong_type(name, "several UUIDs", value)
+    return f"{{{','.join(_uuid(name, each) for each in value)}}}"
 
 
 def _json(name: str, value: object) -> str:
@@ -454,6 +475,9 @@ WRITERS: Final[dict[str, Callable[[str, object], str | Reals]]] = {
     "text[]": _texts,
     "date": _date,
     "timestamptz": _moment,
+    "uuid[]": _uuids,
+    "interval": _span,
+    "bytea": _bytes,
 }
 """How an argument of each SQL type is written: as text, but for embeddings."""
 
@@ -468,6 +492,21 @@ def value(documents: list[Any]) -> Any:
 
 def nothing(documents: list[Any]) -> None:
     """Reads the answer of a function that returns none."""
+
+
+def values(documents: list[Any]) -> list[Any]:
+    """Reads values that have the same type in JSON and in Python."""
+    return documents
+
+
+def path(documents: list[Any]) -> tuple[str, ...]:
+    """Reads one array of texts."""
+    return tuple(documents[0])
+
+
+def paths(documents: list[Any]) -> list[tuple[str, ...]]:
+    """Reads arrays of texts."""
+    return list(map(tuple, documents))
 
 
 def document(documents: list[Any]) -> Document:
@@ -521,13 +560,17 @@ def _time(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-# By the field's name, which has one type in all dataclasses. The others have the same type in JSON.
+# By the field's name. The others have the same type in JSON.
 _FIELDS: Final[dict[str, Callable[[Any], object]]] = {
     "id": UUID,
     "user_id": lru_cache(100)(UUID),  # an answer is mostly of one account
     "memory_id": UUID,
     "challenge_id": UUID,
     "memory": lambda document: _one(Memory, document),
+    "item": lambda document: _one(Item, document),
+    "namespace": tuple,
+    "ttl_seconds": float,
+    "expires_at": _time,
     # JSON writes 1.0 as 1.
     "score": float,
     "lexical_score": float,
@@ -543,8 +586,14 @@ _FIELDS: Final[dict[str, Callable[[Any], object]]] = {
     "superseded_by_id": UUID,
     "superseded_at": _time,
     "inserted_at": _time,
+    "last_used_at": _time,
+    "revoked_at": _time,
+    "actor": UUID,
+    "scopes": tuple,
+    "functions": tuple,
     "updated_at": _time,
-    "value": float,
+    # Of a statistic a number, of an item an object.
+    "value": lambda value: value if isinstance(value, dict) else float(value),
     "accounts": lambda documents: tuple(map(UUID, documents)),
     "lacking": tuple,
     "extra": tuple,

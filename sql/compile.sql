@@ -7,6 +7,7 @@ begin
   perform memstore.compile_columns();
   perform memstore.compile_embedding_is_usable();
   perform memstore.compile_scores();
+  perform memstore.compile_item_similarities();
   perform memstore.compile_own_api();
   perform memstore.compile_comments();
 end

@@ -21,12 +21,19 @@ begin
   if memstore.words_are_current() then
     return;
   elsif (select count(*) from (select from memstore.memories limit 1001) m) <= 1000
+    and (select count(*) from (select from memstore.items limit 1001) i) <= 1000
     and not exists (
       select
       from memstore.memories m
       left join memstore.admitted_claims a on a.memory_id = m.id
       where m.search_vector is distinct from array_to_tsvector(memstore.lexeme_set(m.language, m.body))
       or a.search_vector <> m.search_vector
+    )
+    and not exists (
+      select
+      from memstore.items i
+      where i.indexed
+      and i.search_vector is distinct from array_to_tsvector(memstore.lexeme_set(i.language, memstore.item_text(i.value)))
     )
   then
     perform memstore.record_words();

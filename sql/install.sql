@@ -106,6 +106,18 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0018-scopes-and-metadata.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0019-quiet-notes') as pending \gset
+\if :pending
+\ir ../migrations/0019-quiet-notes.sql
+\endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0020-items') as pending \gset
+\if :pending
+\ir ../migrations/0020-items.sql
+\endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0021-tokens') as pending \gset
+\if :pending
+\ir ../migrations/0021-tokens.sql
+\endif
 -- end
 \ir yoyo.sql
 
@@ -128,11 +140,17 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir note.sql
 \ir views/api.sql
 \ir views/api_functions.sql
+\ir views/api_scopes.sql
 \ir views/bundles.sql
 \ir views/memory_columns.sql
 \ir views/pages.sql
 \ir views/refusals.sql
 \ir views/rules.sql
+\ir internal/access/digest_of.sql
+\ir internal/access/live_token.sql
+\ir internal/access/maximum_tokens.sql
+\ir internal/access/new_secret.sql
+\ir internal/access/write_token.sql
 \ir internal/accounts/has_erased.sql
 \ir internal/accounts/lock_account.sql
 \ir internal/accounts/lock_actor.sql
@@ -142,6 +160,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/accounts/require_actor.sql
 \ir internal/accounts/require_steward.sql
 \ir internal/accounts/write_account.sql
+\ir internal/errors/check_objects.sql
 \ir internal/errors/refuse.sql
 \ir internal/errors/refuse_argument.sql
 \ir internal/errors/refuse_correction.sql
@@ -158,8 +177,15 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/governance/refresh_statuses.sql
 \ir internal/governance/to_record.sql
 \ir internal/governance/write_record.sql
+\ir internal/items/find_items.sql
+\ir internal/items/item_passes.sql
+\ir internal/items/read_item_embeddings.sql
+\ir internal/items/read_item_filter.sql
+\ir internal/items/read_items.sql
+\ir internal/items/write_items.sql
 \ir internal/memories/add_candidates.sql
 \ir internal/memories/chain_accounts.sql
+\ir internal/memories/chains_of.sql
 \ir internal/memories/check_memories.sql
 \ir internal/memories/delete_unused_model.sql
 \ir internal/memories/ensure_embedding_model.sql
@@ -168,6 +194,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/memories/is_within.sql
 \ir internal/memories/lock_memories.sql
 \ir internal/memories/new_memory.sql
+\ir internal/memories/read_embedding.sql
 \ir internal/memories/read_filter.sql
 \ir internal/memories/read_memories.sql
 \ir internal/memories/read_scopes.sql
@@ -177,6 +204,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/memories/write_memory.sql
 \ir internal/operator/grant_bundle.sql
 \ir internal/operator/grant_functions.sql
+\ir internal/operator/grant_to.sql
 \ir internal/operator/granted_functions.sql
 \ir internal/operator/reach_beyond.sql
 \ir internal/operator/restore_grants.sql
@@ -185,6 +213,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/recall/best_memories.sql
 \ir internal/recall/close_openings.sql
 \ir internal/recall/count_candidates.sql
+\ir internal/recall/every_lexeme.sql
 \ir internal/recall/fuse.sql
 \ir internal/recall/note_line.sql
 \ir internal/recall/query_lexemes.sql
@@ -199,6 +228,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/schema/compile_columns.sql
 \ir internal/schema/compile_comments.sql
 \ir internal/schema/compile_embedding_is_usable.sql
+\ir internal/schema/compile_item_similarities.sql
 \ir internal/schema/compile_own_api.sql
 \ir internal/schema/compile_rules.sql
 \ir internal/schema/compile_scores.sql
@@ -210,8 +240,10 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/schema/record_words.sql
 \ir internal/schema/revoke_public.sql
 \ir internal/schema/words_are_current.sql
+\ir triggers/complete_item.sql
 \ir triggers/complete_memory.sql
 \ir triggers/complete_user.sql
+\ir triggers/count_items.sql
 \ir triggers/count_live_memories.sql
 \ir triggers/count_restored_memories.sql
 \ir triggers/hold_chain.sql
@@ -220,6 +252,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir triggers/project_deleted_claims.sql
 \ir triggers/project_records.sql
 \ir triggers/project_updated_claims.sql
+\ir triggers/refuse_item_change.sql
 \ir triggers/refuse_memory_change.sql
 \ir triggers/refuse_record_change.sql
 \ir triggers/refuse_restored_inserts.sql
@@ -228,16 +261,31 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir triggers/restart_claim_counter.sql
 \ir triggers/skip_derived_row.sql
 \ir triggers/skip_installed.sql
+\ir functions/access/list_tokens.sql
+\ir functions/access/revoke_token.sql
+\ir functions/accounts/create_login.sql
 \ir functions/accounts/create_user.sql
 \ir functions/accounts/delete_user.sql
 \ir functions/accounts/find_user.sql
+\ir functions/accounts/get_user.sql
 \ir functions/governance/challenge_memory.sql
+\ir functions/governance/count_claims.sql
 \ir functions/governance/list_claims.sql
+\ir functions/governance/list_own_claims.sql
 \ir functions/governance/list_records.sql
 \ir functions/governance/memory_status.sql
 \ir functions/governance/promote_memory.sql
 \ir functions/governance/record_admission.sql
 \ir functions/governance/refute_challenge.sql
+\ir functions/items/delete_expired_items.sql
+\ir functions/items/export_items.sql
+\ir functions/items/get_items.sql
+\ir functions/items/item_violations.sql
+\ir functions/items/list_item_namespaces.sql
+\ir functions/items/put_items.sql
+\ir functions/items/renew_items.sql
+\ir functions/items/search_items.sql
+\ir functions/memories/delete_history.sql
 \ir functions/memories/delete_memory.sql
 \ir functions/memories/delete_scope.sql
 \ir functions/memories/export_account.sql
@@ -249,29 +297,42 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir functions/memories/list_memories.sql
 \ir functions/memories/list_rules.sql
 \ir functions/memories/memories_as_of.sql
+\ir functions/memories/memory_histories.sql
 \ir functions/memories/memory_history.sql
 \ir functions/memories/memory_violations.sql
+\ir functions/memories/search_memories.sql
 \ir functions/memories/set_embedding.sql
 \ir functions/memories/supersede_memory.sql
 \ir functions/memories/supersede_with.sql
+\ir functions/operator/authenticate_token.sql
+\ir functions/operator/authorize_call.sql
 \ir functions/operator/bind_role.sql
 \ir functions/operator/configure.sql
+\ir functions/operator/create_token.sql
+\ir functions/operator/delegate_token.sql
 \ir functions/operator/forget_embedding_model.sql
 \ir functions/operator/grant_api.sql
+\ir functions/operator/grant_serve.sql
+\ir functions/operator/import_items.sql
 \ir functions/operator/import_memories.sql
 \ir functions/operator/list_roles.sql
 \ir functions/operator/memories_to_embed.sql
+\ir functions/operator/prune_items.sql
 \ir functions/operator/rebuild_words.sql
+\ir functions/operator/redeem_login.sql
 \ir functions/operator/register_embedding_model.sql
 \ir functions/operator/revoke_api.sql
+\ir functions/operator/set_maximum_items.sql
 \ir functions/operator/set_maximum_live_memories.sql
 \ir functions/operator/set_steward.sql
 \ir functions/operator/store_statistics.sql
 \ir functions/operator/unbind_role.sql
 \ir functions/operator/verify_store.sql
+\ir functions/recall/explain_recall.sql
 \ir functions/recall/rank_claims.sql
 \ir functions/recall/rank_memories.sql
 \ir functions/recall/recall.sql
+\ir functions/recall/similar_memories.sql
 \ir functions/schema/help.sql
 \ir functions/schema/read_json.sql
 \ir functions/schema/schema_version.sql

@@ -28,10 +28,10 @@ exception when unique_violation or duplicate_table then
 end
 $$;
 
--- Waits for a running yoyo as long as yoyo itself would. yoyo writes its pid; 0 is an installer's.
+-- Waits for a running yoyo, longer than its migrations should take. yoyo writes its pid; 0 is an installer's.
 do $$
 declare
-  v_deadline timestamptz := clock_timestamp() + interval '10 seconds';
+  v_deadline timestamptz := clock_timestamp() + interval '30 seconds';
 begin
   loop
     insert into memstore.yoyo_lock (locked, ctime, pid)

@@ -38,6 +38,7 @@ drop function if exists
   memstore.skip_known_challenge(),
   memstore.write_memories(memstore.memories[]),
   memstore.write_memories(memstore.memories[], boolean),
+  memstore.write_record(uuid, uuid, text, text, text, uuid, jsonb),
   memstore.write_memory(memstore.memories, uuid, boolean),
   memstore.write_user(memstore.users);
 

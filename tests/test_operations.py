@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from typer.testing import CliRunner
 
 from memstore import schema
-from memstore.cli.commands import claims, memories, operator, transfer
+from memstore.cli.commands import claims, http, memories, operator, transfer
 from memstore.cli.interface import app
 from tests.cli.running import isolate
 from tests.databases import empty_database, environment, program
@@ -336,6 +336,7 @@ def test_who_may_run_a_command(owned: str, monkeypatch: pytest.MonkeyPatch) -> N
     assert needs.keys() == {
         *memories.COMMANDS,
         *claims.COMMANDS,
+        *http.COMMANDS,
         *operator.COMMANDS,
         *transfer.COMMANDS,
         "mcp",

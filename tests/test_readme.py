@@ -168,7 +168,10 @@ class TestDiagram:
         ) == (sorted((parent, name) for parent, _, name in keys))
         assert {(child, columns) for _, end, child, columns in drawn if end == "||"} == {
             ("account_roles", "user_id"),
+            ("item_embeddings", "item_id"),
+            ("items", "user_id"),
             ("memories", "user_id"),
             ("memory_admissions", "user_id"),
             ("memory_admissions", "memory_id"),
+            ("tokens", "user_id"),
         }

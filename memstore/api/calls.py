@@ -8,23 +8,34 @@ from uuid import UUID
 
 from memstore import wire
 from memstore.models import (
+    Access,
     AdmissionRecord,
+    ChainMember,
     Claim,
+    ClaimCount,
     Document,
+    ExplainedMemory,
+    FoundItem,
     Invariant,
+    Item,
     Memory,
+    NewToken,
     RankedMemory,
     RebuiltPage,
     Recall,
+    RedeemedLogin,
     Role,
     Rule,
     Settings,
+    SimilarMemory,
     Statistic,
+    Token,
+    User,
     Violation,
 )
 from memstore.wire import Function
 
-SCHEMA_VERSION: Final = 18
+SCHEMA_VERSION: Final = 21
 """The oldest schema that has all of these, by the number of its newest migration."""
 
 
@@ -34,6 +45,9 @@ schema_version: Final[Function[int]] = Function("schema_version", wire.value, {}
 
 # Accounts.
 
+create_login: Final[Function[NewToken]] = Function(
+    "create_login", wire.row(NewToken), {"actor": "uuid", "scopes": "text[]", "lifetime": "interval"}
+)
 create_user: Final[Function[UUID]] = Function(
     "create_user",
     wire.identity,
@@ -44,9 +58,15 @@ delete_user: Final[Function[int]] = Function("delete_user", wire.value, {"actor"
 find_user: Final[Function[UUID | None]] = Function(
     "find_user", wire.identity_if_any, {"external_ref": "text"}, reads=True
 )
+get_user: Final[Function[User]] = Function(
+    "get_user", wire.row(User), {"actor": "uuid"}, reads=True, own=True
+)
 
 # Memories.
 
+delete_history: Final[Function[int]] = Function(
+    "delete_history", wire.value, {"actor": "uuid", "id": "uuid"}, own=True
+)
 delete_memory: Final[Function[Memory]] = Function(
     "delete_memory", wire.row(Memory), {"actor": "uuid", "id": "uuid"}, own=True
 )
@@ -117,6 +137,7 @@ list_memories: Final[Function[list[Memory]]] = Function(
         "after": "uuid",
         "scopes": "text[]",
         "filter": "jsonb",
+        "after_inserted_at": "timestamptz",
     },
     reads=True,
     own=True,
@@ -129,11 +150,30 @@ memories_as_of: Final[Function[list[Memory]]] = Function(
     reads=True,
     own=True,
 )
+memory_histories: Final[Function[list[ChainMember]]] = Function(
+    "memory_histories", wire.rows(ChainMember), {"actor": "uuid", "ids": "uuid[]"}, reads=True, own=True
+)
 memory_history: Final[Function[list[Memory]]] = Function(
     "memory_history", wire.rows(Memory), {"actor": "uuid", "id": "uuid"}, reads=True, own=True
 )
 memory_violations: Final[Function[list[Violation]]] = Function(
     "memory_violations", wire.rows(Violation), {"memory": "jsonb"}
+)
+search_memories: Final[Function[list[Memory]]] = Function(
+    "search_memories",
+    wire.rows(Memory),
+    {
+        "actor": "uuid",
+        "query": "text",
+        "bucket": "text",
+        "include_superseded": "boolean",
+        "page_size": "integer",
+        "after": "uuid",
+        "scopes": "text[]",
+        "filter": "jsonb",
+    },
+    reads=True,
+    own=True,
 )
 set_embedding: Final[Function[Memory]] = Function(
     "set_embedding",
@@ -170,8 +210,80 @@ supersede_with: Final[Function[Memory]] = Function(
     "supersede_with", wire.row(Memory), {"actor": "uuid", "target": "uuid", "replacement": "uuid"}, own=True
 )
 
+# Items.
+
+delete_expired_items: Final[Function[int]] = Function(
+    "delete_expired_items", wire.value, {"actor": "uuid"}, own=True
+)
+export_items: Final[Function[list[Document]]] = Function(
+    "export_items",
+    wire.documents,
+    {"actor": "uuid", "page_size": "integer", "after": "jsonb"},
+    reads=True,
+    own=True,
+)
+get_items: Final[Function[list[Item]]] = Function(
+    "get_items", wire.rows(Item), {"actor": "uuid", "keys": "jsonb"}, reads=True, own=True
+)
+item_violations: Final[Function[list[Violation]]] = Function(
+    "item_violations", wire.rows(Violation), {"item": "jsonb"}
+)
+list_item_namespaces: Final[Function[list[tuple[str, ...]]]] = Function(
+    "list_item_namespaces",
+    wire.paths,
+    {
+        "actor": "uuid",
+        "conditions": "jsonb",
+        "maximum_depth": "integer",
+        "page_size": "integer",
+        "skip": "integer",
+    },
+    reads=True,
+    own=True,
+)
+put_items: Final[Function[list[int | None]]] = Function(
+    "put_items", wire.values, {"actor": "uuid", "items": "jsonb"}, own=True
+)
+renew_items: Final[Function[int]] = Function(
+    "renew_items", wire.value, {"actor": "uuid", "keys": "jsonb"}, own=True
+)
+search_items: Final[Function[list[FoundItem]]] = Function(
+    "search_items",
+    wire.rows(FoundItem),
+    {
+        "actor": "uuid",
+        "namespace": "text[]",
+        "query": "text",
+        "filter": "jsonb",
+        "embedding": "real[]",
+        "embedding_model": "text",
+        "page_size": "integer",
+        "skip": "integer",
+    },
+    reads=True,
+    own=True,
+)
+
 # Recall.
 
+explain_recall: Final[Function[list[ExplainedMemory]]] = Function(
+    "explain_recall",
+    wire.rows(ExplainedMemory),
+    {
+        "actor": "uuid",
+        "query": "text",
+        "embedding": "real[]",
+        "embedding_model": "text",
+        "maximum_attached": "integer",
+        "maximum_attached_characters": "integer",
+        "scopes": "text[]",
+        "filter": "jsonb",
+        "page_size": "integer",
+    },
+    embeds="query",
+    reads=True,
+    own=True,
+)
 rank_claims: Final[Function[list[RankedMemory]]] = Function(
     "rank_claims",
     wire.rows(RankedMemory),
@@ -190,6 +302,8 @@ rank_memories: Final[Function[list[RankedMemory]]] = Function(
         "embedding_model": "text",
         "scopes": "text[]",
         "filter": "jsonb",
+        "maximum": "integer",
+        "include_superseded": "boolean",
     },
     embeds="query",
     reads=True,
@@ -212,17 +326,44 @@ recall: Final[Function[Recall]] = Function(
     reads=True,
     own=True,
 )
+similar_memories: Final[Function[list[SimilarMemory]]] = Function(
+    "similar_memories",
+    wire.rows(SimilarMemory),
+    {
+        "actor": "uuid",
+        "body": "text",
+        "embedding": "real[]",
+        "embedding_model": "text",
+        "scopes": "text[]",
+        "filter": "jsonb",
+        "maximum": "integer",
+    },
+    embeds="body",
+    reads=True,
+    own=True,
+)
 
 # Governance of the system bucket.
 
 challenge_memory: Final[Function[AdmissionRecord]] = Function(
     "challenge_memory",
     wire.row(AdmissionRecord),
-    {"actor": "uuid", "memory_id": "uuid", "ground": "text", "evidence_refs": "jsonb"},
+    {"actor": "uuid", "memory_id": "uuid", "ground": "text", "evidence_refs": "jsonb", "id": "uuid"},
+    identity=("id",),
     own=True,
+)
+count_claims: Final[Function[list[ClaimCount]]] = Function(
+    "count_claims", wire.rows(ClaimCount), {"actor": "uuid"}, reads=True, own=True
 )
 list_claims: Final[Function[list[Claim]]] = Function(
     "list_claims",
+    wire.rows(Claim),
+    {"actor": "uuid", "status": "text", "page_size": "integer", "after": "uuid"},
+    reads=True,
+    own=True,
+)
+list_own_claims: Final[Function[list[Claim]]] = Function(
+    "list_own_claims",
     wire.rows(Claim),
     {"actor": "uuid", "status": "text", "page_size": "integer", "after": "uuid"},
     reads=True,
@@ -250,18 +391,38 @@ promote_memory: Final[Function[Memory]] = Function(
 record_admission: Final[Function[AdmissionRecord]] = Function(
     "record_admission",
     wire.row(AdmissionRecord),
-    {"actor": "uuid", "memory_id": "uuid", "verdict": "text", "ground": "text"},
+    {"actor": "uuid", "memory_id": "uuid", "verdict": "text", "ground": "text", "id": "uuid"},
+    identity=("id",),
     own=True,
 )
 refute_challenge: Final[Function[AdmissionRecord]] = Function(
     "refute_challenge",
     wire.row(AdmissionRecord),
-    {"actor": "uuid", "challenge_id": "uuid", "ground": "text"},
+    {"actor": "uuid", "challenge_id": "uuid", "ground": "text", "id": "uuid"},
+    identity=("id",),
     own=True,
+)
+
+# Access over HTTP.
+
+list_tokens: Final[Function[list[Token]]] = Function(
+    "list_tokens", wire.rows(Token), {"actor": "uuid"}, reads=True, own=True
+)
+revoke_token: Final[Function[bool]] = Function(
+    "revoke_token", wire.value, {"actor": "uuid", "id": "uuid"}, own=True
 )
 
 # Operator: the schema's owner only.
 
+authenticate_token: Final[Function[Access]] = Function(
+    "authenticate_token", wire.row(Access), {"digest": "bytea", "kind": "text"}
+)
+authorize_call: Final[Function[UUID]] = Function(
+    "authorize_call",
+    wire.identity,
+    {"digest": "bytea", "function": "text", "kind": "text", "bucket": "text", "memory": "uuid"},
+    reads=True,
+)
 bind_role: Final[Function[None]] = Function(
     "bind_role", wire.nothing, {"role": "text", "user_id": "uuid"}, patient=True
 )
@@ -281,14 +442,36 @@ configure: Final[Function[Settings]] = Function(
         "speaker_share": "double precision",
         "source_share": "double precision",
         "registered_models_only": "boolean",
+        "user_floor": "double precision",
+        "score_share": "double precision",
+        "maximum_items": "integer",
     },
     patient=True,
+)
+create_token: Final[Function[NewToken]] = Function(
+    "create_token",
+    wire.row(NewToken),
+    {"user_id": "uuid", "name": "text", "scopes": "text[]", "lifetime": "interval", "kind": "text"},
+    patient=True,
+)
+delegate_token: Final[Function[NewToken]] = Function(
+    "delegate_token",
+    wire.row(NewToken),
+    {"session": "bytea", "name": "text", "scopes": "text[]", "lifetime": "interval", "id": "uuid"},
+    identity=("id",),
 )
 forget_embedding_model: Final[Function[None]] = Function(
     "forget_embedding_model", wire.nothing, {"name": "text", "clear": "boolean"}, patient=True
 )
 grant_api: Final[Function[None]] = Function(
     "grant_api", wire.nothing, {"role": "text", "bundle": "text"}, patient=True
+)
+grant_serve: Final[Function[None]] = Function("grant_serve", wire.nothing, {"role": "text"}, patient=True)
+import_items: Final[Function[int]] = Function(
+    "import_items",
+    wire.value,
+    {"user_id": "uuid", "items": "jsonb", "raise_maximum": "boolean"},
+    patient=True,
 )
 import_memories: Final[Function[list[Memory]]] = Function(
     "import_memories",
@@ -306,13 +489,20 @@ memories_to_embed: Final[Function[list[Memory]]] = Function(
     reads=True,
     patient=True,
 )
+prune_items: Final[Function[int]] = Function("prune_items", wire.value, {"maximum": "integer"}, patient=True)
 rebuild_words: Final[Function[RebuiltPage]] = Function(
     "rebuild_words", wire.row(RebuiltPage), {"page_size": "integer", "after": "uuid"}, patient=True
+)
+redeem_login: Final[Function[RedeemedLogin]] = Function(
+    "redeem_login", wire.row(RedeemedLogin), {"digest": "bytea", "session": "bytea", "lifetime": "interval"}
 )
 register_embedding_model: Final[Function[None]] = Function(
     "register_embedding_model", wire.nothing, {"name": "text", "dimensions": "integer"}, patient=True
 )
 revoke_api: Final[Function[None]] = Function("revoke_api", wire.nothing, {"role": "text"}, patient=True)
+set_maximum_items: Final[Function[None]] = Function(
+    "set_maximum_items", wire.nothing, {"user_id": "uuid", "maximum_items": "integer"}, patient=True
+)
 set_maximum_live_memories: Final[Function[None]] = Function(
     "set_maximum_live_memories",
     wire.nothing,

@@ -10,7 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from memstore.cli.errors import UsageError
+from memstore.cli.errors import REFUSED, Exit, UsageError
+from memstore.cli.output import printable
 from memstore.cli.parameters import Argument, Command, Option, Parameter
 from memstore.models import Evidence
 
@@ -70,6 +71,7 @@ AsOf = Annotated[
 ]
 Entity = Annotated[str | None, Option(metavar="NAME", help="What it is about.")]
 Limit = Annotated[int | None, Option(metavar="NUMBER", min=1, max=sys.maxsize, help="The most to list.")]
+Yes = Annotated[bool, Option("--yes", help="Don't ask.")]
 NewId = Annotated[str | None, Option("--id", metavar="UUID", help="Its id: makes a retry safe.")]
 
 
@@ -152,6 +154,26 @@ def read_turn(text: str) -> str:
     if text == "-":
         text = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
     return re.sub("[\0\ud800-\udfff]", "\ufffd", text)
+
+
+def confirm(question: str, yes: bool) -> None:
+    """Asks at a terminal whether to go on.
+
+    Args:
+        question: The question.
+        yes: Whether it was answered beforehand.
+
+    Raises:
+        UsageError: There is no terminal to ask at.
+        Exit: The answer isn't yes.
+    """
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise UsageError(f"{question} Repeat it with --yes")
+    print(f"{printable(question)} [y/N] ", end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise Exit(REFUSED)
 
 
 def show_first(found: Iterator[T], limit: int | None, show: Callable[[Iterator[T]], None]) -> T | None:

@@ -1,4 +1,4 @@
-"""Exporting an account as JSON Lines: an object about the account, then one for each of its memories."""
+"""Exporting an account as JSON Lines: an object about it, then one for each of its memories and items."""
 
 import json
 import os
@@ -46,8 +46,19 @@ def export(connection: psycopg.Connection[Any], actor: UUID, bound: bool = False
                 number += 1
                 yield line
             if number < _PAGE:
-                return
+                break
             after = UUID(json.loads(line)["id"])
+        path: dict[str, object] | None = None
+        while True:
+            number = 0
+            for line in _stream(
+                connection, calls.export_items(actor=actor, page_size=_PAGE, after=path), bound
+            ):
+                number += 1
+                yield line
+            if number < _PAGE:
+                return
+            path = {name: json.loads(line)[name] for name in ("namespace", "key")}
 
 
 def _stream(connection: psycopg.Connection[Any], call: Call[Any], bound: bool) -> Iterator[str]:

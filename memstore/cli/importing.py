@@ -5,8 +5,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain
-from typing import IO, Any
+from functools import partial
+from itertools import chain, groupby
+from typing import IO, Any, TypeVar
 from uuid import UUID
 
 import psycopg
@@ -16,9 +17,11 @@ from memstore.errors import InvalidValue, MemstoreError, QuotaReached, StoreUnav
 from memstore.models import Memory
 from memstore.store import Store
 
+T = TypeVar("T")
+
 _LONGEST_LINE = 1 << 25  # bytes
 _LARGEST_BATCH = 1 << 25  # bytes of lines, from which on no line is added
-_FORMAT = 1  # the version that export_account writes
+_FORMATS = (1, 2)  # the versions that export_account has written: 1 had no items
 
 
 class LineRefused(Exception):
@@ -56,8 +59,9 @@ class Import:
     """One import into one account. Lines that have an `id` can be imported again.
 
     Attributes:
-        imported: How many memories were written.
-        already_there: How many the account had already, with the same id and content.
+        imported: How many memories and items were written that the account hadn't.
+        already_there: How many it had: memories with the same id and content, and items of the same path,
+            which are overwritten.
         replaced_otherwise: How many of these are superseded otherwise than in the export.
         is_export: Whether the file is an export, which is written in one transaction.
     """
@@ -119,43 +123,48 @@ class Import:
             yield batch.size
 
     def _run_export(self, first: _Line, lines: Iterator[_Line], count: int) -> Iterator[int]:
-        if first.item["export"] != _FORMAT:
+        if first.item["export"] not in _FORMATS:
             raise _malformed(first.number, "The file was exported by another version of memstore.")
-        expected, language = first.item.get("memories"), first.item.get("language")
-        if not isinstance(language, str):
+        memories, language = first.item.get("memories"), first.item.get("language")
+        items = first.item.get("items", 0)
+        if not isinstance(language, str) or not isinstance(memories, int) or not isinstance(items, int):
             raise _malformed(first.number, "The line isn't as memstore export writes it.")
-        total = 0
+        totals = {False: 0, True: 0}
         with self._connection.transaction():
             actor = self._account(language)
             before = self._number(actor)
-            for batch in _batches(lines, count):
-                try:
-                    memories = self._write(
-                        batch,
-                        "import_memories",
-                        lambda items: self._store.import_memories(
-                            actor, items, raise_ceiling=self._raise_ceiling
-                        ),
-                    )
-                except LineRefused as refused:
-                    if isinstance(refused.refusal, QuotaReached):
-                        refused.where = f"the file, which has {first.item.get('live_memories')} live memories"
-                    raise
-                total += len(memories)
-                self.replaced_otherwise += sum(map(_replaced_otherwise, memories, batch.items))
-                yield batch.size
-            if total != expected:
-                problem = f"It has {total} of its {expected} memories: it isn't whole."
-                raise LineRefused("the file", MemstoreError(problem, name="file_cut"))
-            imported = self._number(actor) - before
-        self.imported, self.already_there = imported, total - imported
+            for is_item, group in groupby(lines, _is_item):
+                function = "import_items" if is_item else "import_memories"
+                write = partial(self._import_items if is_item else self._import_memories, actor)
+                for batch in _batches(group, count):
+                    try:
+                        self._write(batch, function, write)
+                    except LineRefused as refused:
+                        if isinstance(refused.refusal, QuotaReached):
+                            live = f"{first.item.get('live_memories')} live memories"
+                            refused.where = f"the file, which has {f'{items} items' if is_item else live}"
+                        raise
+                    totals[is_item] += len(batch.lines)
+                    yield batch.size
+            for is_item, expected in ((False, memories), (True, items)):
+                if totals[is_item] != expected:
+                    what = "items" if is_item else "memories"
+                    problem = f"It has {totals[is_item]} of its {expected} {what}: it isn't whole."
+                    raise LineRefused("the file", MemstoreError(problem, name="file_cut"))
+            self.imported += self._number(actor) - before
+        self.already_there = memories + items - self.imported
+
+    def _import_memories(self, actor: UUID, given: list[Mapping[str, object]]) -> None:
+        memories = self._store.import_memories(actor, given, raise_ceiling=self._raise_ceiling)
+        self.replaced_otherwise += sum(map(_replaced_otherwise, memories, given))
+
+    def _import_items(self, actor: UUID, given: list[Mapping[str, object]]) -> None:
+        self.imported += self._store.import_items(actor, given, raise_maximum=self._raise_ceiling)
 
     def _number(self, actor: UUID) -> int:
         return int(str(self._store.export_account(actor)["memories"]))
 
-    def _write(
-        self, batch: _Batch, function: str, write: Callable[[list[Mapping[str, object]]], list[Memory]]
-    ) -> list[Memory]:
+    def _write(self, batch: _Batch, function: str, write: Callable[[list[Mapping[str, object]]], T]) -> T:
         try:
             return write(batch.items)
         except StoreUnavailable:
@@ -163,6 +172,10 @@ class Import:
         except MemstoreError as error:
             refusal = error
         raise _locate(refusal, batch, function)
+
+
+def _is_item(line: _Line) -> bool:
+    return isinstance(line.item, dict) and "namespace" in line.item
 
 
 def _replaced_otherwise(memory: Memory, item: Mapping[str, object]) -> bool:
@@ -177,7 +190,7 @@ def _locate(refusal: MemstoreError, batch: _Batch, function: str) -> LineRefused
     """Turns a position in the batch, where the refusal has one, into a line of the file."""
     if found := re.match(r"Item (\d+): ", str(refusal)):
         number = batch.lines[int(found[1]) - 1].number
-        if refusal.name == "argument_invalid" and refusal.field in (None, "memories"):
+        if refusal.name == "argument_invalid" and refusal.field in (None, "memories", "items"):
             return _malformed(number, f"The line isn't an object whose keys are arguments of {function}.")
         refusal.args = (str(refusal)[found.end() :],)
         return LineRefused(f"line {number}", refusal)

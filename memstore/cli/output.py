@@ -14,7 +14,7 @@ from io import TextIOWrapper
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
-from memstore.models import AdmissionRecord, Claim, Memory
+from memstore.models import AdmissionRecord, Claim, Memory, RankedMemory, SimilarMemory
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,6 +30,7 @@ _NARROWEST = 20  # columns for the last cell of a row
 _LONGEST_WORD = 36  # columns of a word that isn't broken, such as an id
 _INDENT = 2
 MEMORY_COLUMNS = ("id", "bucket", "written", "state", "body")
+RANKED_COLUMNS = ("id", "score", "words", "meaning", "state", "body")
 CLAIM_COLUMNS = ("id", "slug", "status", "challenges", "written", "body")
 
 
@@ -63,6 +64,15 @@ def memory_cells(memory: Memory, pretty: bool) -> tuple[str, ...]:
     if pretty:
         return str(memory.id)[:8], memory.bucket, age(memory.inserted_at), state, memory.body
     return str(memory.id), memory.bucket, memory.inserted_at.isoformat(), state, memory.body
+
+
+def ranked_cells(ranked: RankedMemory, pretty: bool) -> tuple[str, ...]:
+    """Gives the cells of `RANKED_COLUMNS`."""
+    memory = ranked.memory
+    state = "eligible" if ranked.eligible else "live" if memory.live else "superseded"
+    scores = (ranked.score, ranked.lexical_score, ranked.semantic_score)
+    shown = ("" if score is None else f"{score:.2f}" if pretty else str(score) for score in scores)
+    return str(memory.id)[:8] if pretty else str(memory.id), *shown, state, memory.body
 
 
 def effect_text(effect: str) -> str:
@@ -130,6 +140,28 @@ class Output:
         """Prints the id and body of a memory, and at a terminal what was done with it."""
         start = (f"{done} ",) if self.pretty else ()
         self.records([memory], lambda each, _: (*start, str(each.id), each.body), document=asdict)
+
+    def remembered(self, memory: Memory, similar: Sequence[SimilarMemory]) -> None:
+        """Prints what was remembered, and what that may correct: for scripts the ids, on stderr."""
+        if self.as_json:
+            self._document({**asdict(memory), "similar": [asdict(each) for each in similar]})
+            return
+        self.memory(memory, "remembered")
+        if not similar:
+            return
+        if self.pretty:
+            self.records(similar, lambda each, _: ("similar", *memory_cells(each.memory, True)))
+            told = ("It supersedes one with", f"memstore replace ID {str(memory.id)[:8]}")
+            self.records([told], lambda cells, _: cells)
+        else:
+            ids = ", ".join(str(each.memory.id) for each in similar)
+            complain(
+                f"similar: {ids}; memstore replace ID {memory.id} has the new one supersede one of these"
+            )
+
+    def ranked(self, memories: Iterable[RankedMemory]) -> None:
+        """Prints memories with their scores."""
+        self.records(memories, ranked_cells, RANKED_COLUMNS, asdict)
 
     def claims(self, claims: Iterable[Claim]) -> None:
         """Prints a list of claims."""

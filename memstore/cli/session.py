@@ -3,7 +3,7 @@
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -20,6 +20,7 @@ from memstore.embedded import EmbeddedServer
 from memstore.embedders import Embedder, ready
 from memstore.errors import (
     SCHEMA_OUTDATED,
+    AccessDenied,
     ActorUnknown,
     ChallengeNotFound,
     MemoryNotFound,
@@ -27,9 +28,9 @@ from memstore.errors import (
     RecordTargetNotFound,
     SchemaOutdated,
 )
-from memstore.models import Claim, Memory
+from memstore.models import Claim, SimilarMemory
 from memstore.store import Store
-from memstore.wire import connection_string
+from memstore.wire import PAGE, connection_string
 
 T = TypeVar("T")
 
@@ -39,7 +40,6 @@ PRIVATE = "private"
 """What names the private database in place of a URL."""
 
 _OTHERS_URL = "DATABASE_URL"  # which applications have for databases of their own
-_PAGE = 200
 _SHORTEST_ID = 4
 _TIMEOUT = 5.0  # seconds for a connection
 _PATIENCE = 60.0  # seconds until the private server has a connection left
@@ -224,38 +224,19 @@ class Session:
             raise ActorUnknown(f"There is no account {self.account}.", name="actor_unknown")
         return found
 
-    def memories(
-        self,
-        actor: UUID,
-        *,
-        bucket: str | None = None,
-        superseded: bool = False,
-        after: UUID | None = None,
-        scopes: Sequence[str] | None = None,
-        filter: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None,
-    ) -> Iterator[Memory]:
-        """Reads an account's memories, newest first, a page at a time."""
-        while True:
-            page = self.store.list_memories(
-                actor,
-                bucket=bucket,
-                include_superseded=superseded,
-                page_size=_PAGE,
-                after=after,
-                scopes=scopes,
-                filter=filter,
-            )
-            yield from page
-            if len(page) < _PAGE:
-                return
-            after = page[-1].id
+    def similar(self, actor: UUID, body: str, scope: str | None) -> list[SimilarMemory]:
+        """Reads what a new memory of this scope may correct; nothing where the role may not."""
+        try:
+            return self.store.similar_memories(actor, body, scopes=None if scope is None else [scope])
+        except AccessDenied:
+            return []
 
     def claims(self, actor: UUID, status: str | None = None, after: UUID | None = None) -> Iterator[Claim]:
         """Reads the live claims, oldest first, a page at a time; for stewards."""
         while True:
-            page = self.store.list_claims(actor, status=status, page_size=_PAGE, after=after)
+            page = self.store.list_claims(actor, status=status, page_size=PAGE, after=after)
             yield from page
-            if len(page) < _PAGE:
+            if len(page) < PAGE:
                 return
             after = page[-1].memory.id
 
@@ -305,11 +286,11 @@ class Session:
             pass
         if len(given) < _SHORTEST_ID:
             raise UsageError(f"an id, or at least its first {_SHORTEST_ID} characters, is needed")
-        found = self.store.find_ids(actor, printable(given), kind=kind, page_size=_PAGE)
+        found = self.store.find_ids(actor, printable(given), kind=kind, page_size=PAGE)
         if not found:
             raise nothing
         if len(found) > 1:
-            number = str(len(found)) if len(found) < _PAGE else f"{_PAGE} or more"
+            number = str(len(found)) if len(found) < PAGE else f"{PAGE} or more"
             raise MemstoreError(f"{number} ids begin so.", name="id_ambiguous")
         return found[0]
 
@@ -382,7 +363,12 @@ def _migrate_private(url: str) -> list[str]:
             # A server whose pgvector can't be loaded goes on without.
             with suppress(psycopg.Error):
                 connection.execute("create extension vector" if possible else "drop extension vector")
-    return schema.migrate(url)  # which compiles what depends on it
+    applied = schema.migrate(url)  # which compiles what depends on it
+    if "0019-quiet-notes" in applied:
+        # Once: afterwards they are the user's. They act where the ready embedder is, whose measure they are.
+        with Store(url) as store:
+            store.configure(user_floor=0.2, score_share=0.4)
+    return applied
 
 
 def _patiently(work: Callable[[], T]) -> T:

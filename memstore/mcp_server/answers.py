@@ -40,6 +40,53 @@ class Memory(Answer):
     metadata: dict[str, object] | None = Field(None, repr=False)
 
 
+class Similar(Answer):
+    """A memory that is similar to one that was remembered."""
+
+    id: UUID
+    bucket: str
+    body: str = Field(repr=False)
+    source_ref: str | None = None
+    inserted_at: datetime
+    scope: str | None = None
+
+
+class Remembered(Memory):
+    """A memory that was remembered, and what it may correct or repeat.
+
+    Attributes:
+        already: Whether it was there before.
+        similar: What is similar to it.
+        advice: What to do about that.
+    """
+
+    already: bool | None = None
+    similar: list[Similar] | None = None
+    advice: str | None = None
+
+
+class FoundMemory(Memory):
+    """A memory that was found.
+
+    Attributes:
+        score: How well it fits the query.
+        lexical_score: By its words.
+        semantic_score: By its meaning.
+        eligible: Whether recall could tell it for this query.
+    """
+
+    score: float
+    lexical_score: float
+    semantic_score: float | None = None
+    eligible: bool
+
+
+class Found(Answer):
+    """What was found, best first."""
+
+    memories: list[FoundMemory]
+
+
 class Memories(Answer):
     """Several memories.
 
@@ -49,7 +96,7 @@ class Memories(Answer):
     """
 
     memories: list[Memory]
-    after: UUID | None = None
+    after: str | None = None
 
 
 class Recall(Answer):

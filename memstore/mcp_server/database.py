@@ -28,7 +28,12 @@ _PAUSE: Final = 0.1
 # Not repeated where it may have been carried out; the tools' other calls have an id, or do nothing twice.
 _ONCE: Final = {"challenge_memory"}
 # Calls after which the tables are to be rewritten, and whether for a text that is gone.
-_LEAVING_ROWS: Final = {"delete_memory": True, "supersede_memory": False}
+_LEAVING_ROWS: Final = {
+    "delete_history": True,
+    "delete_memory": True,
+    "supersede_memory": False,
+    "supersede_with": False,
+}
 
 
 class Database(Protocol):

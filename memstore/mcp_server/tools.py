@@ -8,28 +8,41 @@ import logging
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import date
+from datetime import date, datetime
 from hashlib import sha256
 from itertools import accumulate
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 from uuid import UUID, uuid4
 
 from pydantic import BeforeValidator, Field
 
 from memstore import models
 from memstore.api.aio import AsyncFunctions
-from memstore.errors import MemoryNotFound, StoreUnavailable
+from memstore.errors import (
+    AccessDenied,
+    MemoryNotFound,
+    MemstoreError,
+    NotSupersedable,
+    ScopeMissing,
+    StoreUnavailable,
+)
 from memstore.mcp_server.answers import (
     Challenged,
+    Found,
+    FoundMemory,
     Memories,
     Memory,
     Recall,
     RecallForHook,
     Record,
     Records,
+    Remembered,
+    Similar,
 )
 from memstore.mcp_server.database import LoginStore
 from memstore.mcp_server.given import GivenOut
+
+M = TypeVar("M", models.Memory, models.RankedMemory)
 
 _logger: Final = logging.getLogger("memstore")
 
@@ -78,6 +91,10 @@ _Evidence = Annotated[
 _Id = Annotated[str, Field(description="The memory's full id.")]
 _ClaimId = Annotated[str, Field(description="The claim's full id.")]
 
+_ADVICE: Final = (
+    "Similar memories are there already. Of each that no longer holds, call correct with its id as target "
+    "and this memory's id as replacement. Otherwise leave both."
+)
 _LONGEST_PAGE: Final = 20_000  # characters of bodies, which a client puts before its model
 
 
@@ -91,6 +108,22 @@ def _piece(piece: dict[str, str]) -> dict[str, str]:
         return piece
     digest = sha256(piece["text"].encode(errors="surrogatepass")).hexdigest()
     return {name: value for name, value in piece.items() if name != "text"} | {"digest": f"sha256:{digest}"}
+
+
+def _of_one_page(memories: list[M]) -> list[M]:
+    """Gives the first ones, as long as their texts fit into a page; one in any case."""
+    texts = (each if isinstance(each, models.Memory) else each.memory for each in memories)
+    read = accumulate(len(memory.body) for memory in texts)
+    return memories[: max(1, sum(characters <= _LONGEST_PAGE for characters in read))]
+
+
+def _moment(given: str) -> datetime | None:
+    """Reads the time of the argument `after`."""
+    try:
+        return datetime.fromisoformat(given) if given else None
+    except ValueError:
+        pass
+    raise MemstoreError("`after` is what the page before gave.", name="argument_invalid", field="after")
 
 
 def _storable(turn: object) -> object:
@@ -133,11 +166,13 @@ class Tools:
             Field(description="Whether it holds beyond this project or session, as a preference does."),
         ] = False,
         id: _NewId = None,
-    ) -> Memory:
+    ) -> Remembered:
         """Remember one thing for later conversations: a preference, a decision, a fact that will still hold.
 
         Use it when the user asks for it, or says what should change how you act next time. Write names and
         dates, not "he", "it" or "yesterday"; several things are several calls.
+
+        The answer has what is similar to it, and may be out of date now.
 
         Don't use it for passwords, keys and other secrets; for what matters in this turn or conversation
         only; for text of files, web pages or tools that the user hasn't vouched for; or for what is
@@ -145,22 +180,48 @@ class Tools:
         """
         actor = await self._actor()
         if told := await self._given_out.find(self._store, actor, body):
-            return Memory.model_validate(told)
+            return Remembered.model_validate(told).model_copy(update={"already": True})
+        # Before it is written: a failure then writes nothing.
+        similar = await self._similar(actor, body)
         memory = await self._store.insert_memory(
             actor,
             body,
-            bucket=bucket or "",
+            bucket="user" if bucket is None else bucket,
             source_ref=source_ref,
             language=language,
             scope=None if everywhere else self._scope,
             id=id,
         )
-        return Memory.model_validate(memory)
+        if any(each.id == memory.id for each in similar):
+            return Remembered.model_validate(memory).model_copy(update={"already": True})
+        return Remembered.model_validate(memory).model_copy(
+            update={
+                "similar": [Similar.model_validate(each) for each in similar] or None,
+                "advice": _ADVICE if similar else None,
+            }
+        )
+
+    async def _similar(self, actor: UUID | str | None, body: str) -> list[models.Memory]:
+        try:
+            found = await self._store.similar_memories(actor, body, scopes=self._scopes)
+        except (AccessDenied, ScopeMissing):  # a login that was granted less, or a token
+            return []
+        return [each.memory for each in found]
 
     async def correct(
         self,
         target: Annotated[str, Field(description="The full id of the memory that is wrong.")],
-        body: _Body,
+        body: Annotated[
+            str | None,
+            Field(
+                description="The text that takes its place; of a replacement left out. {rule}",
+                json_schema_extra={"minLength": 1, "maxLength": 2000},
+            ),
+        ] = None,
+        replacement: Annotated[
+            str | None,
+            Field(description="In place of a text: the full id of a memory that is there already."),
+        ] = None,
         bucket: _Bucket = None,
         source_ref: _Source = None,
         language: _Language = None,
@@ -176,10 +237,19 @@ class Tools:
 
         Don't use it to add another thing (remember), or where the user wants the old text gone (forget).
         """
+        actor = await self._actor()
+        if replacement is not None:
+            if body is not None:
+                raise MemstoreError(
+                    "Either a body or a replacement takes its place.",
+                    name="arguments_invalid",
+                    field="replacement",
+                )
+            return Memory.model_validate(await self._replace(actor, target, replacement))
         memory = await self._store.supersede_memory(
-            await self._actor(),
+            actor,
             target,
-            body,
+            body or "",
             bucket=bucket,
             source_ref=source_ref,
             language=language,
@@ -187,6 +257,17 @@ class Tools:
             id=id or uuid4(),
         )
         return Memory.model_validate(memory)
+
+    async def _replace(self, actor: UUID | str | None, target: str, replacement: str) -> models.Memory:
+        try:
+            await self._store.supersede_with(actor, target, replacement)
+        except NotSupersedable:
+            with suppress(MemoryNotFound):
+                memory = await self._store.get_memory(actor, replacement)
+                if (await self._store.get_memory(actor, target)).superseded_by_id == memory.id:
+                    return memory  # a call that was repeated
+            raise
+        return await self._store.get_memory(actor, replacement)
 
     async def forget(self, id: _Id) -> Memory:
         """Delete a memory for good, and answer what it was.
@@ -218,25 +299,64 @@ class Tools:
     ) -> Memories:
         """List the memories with their ids, newest first, a page at a time; long texts make a page shorter.
 
-        Use it when the user asks what is remembered, or to find the id of a memory.
+        Use it when the user asks what is remembered.
 
-        Don't use it to prepare an answer: recall chooses what bears on a turn.
+        Don't use it to prepare an answer: recall chooses what bears on a turn; nor to find one (search).
         """
+        last, _, moment = (after or "").partition(" ")
         page = await self._store.list_memories(
             await self._actor(),
             bucket=bucket,
             include_superseded=include_superseded,
             page_size=page_size,
-            after=after,
+            after=last or None,
             scopes=self._scopes,
+            after_inserted_at=_moment(moment),
         )
-        read = accumulate(len(memory.body) for memory in page)
-        # The first one always: a page leads on.
-        shown = page[: max(1, sum(characters <= _LONGEST_PAGE for characters in read))]
+        shown = _of_one_page(page)
         more = len(shown) < len(page) or len(page) == page_size
         return Memories(
             memories=[Memory.model_validate(memory) for memory in shown],
-            after=shown[-1].id if shown and more else None,
+            # With the time, since the memory may be forgotten before the next page is read.
+            after=f"{shown[-1].id} {shown[-1].inserted_at.isoformat()}" if shown and more else None,
+        )
+
+    async def search(
+        self,
+        query: Annotated[
+            str, BeforeValidator(_storable), Field(description="Words of it, or what it is about.")
+        ],
+        include_superseded: Annotated[
+            bool, Field(description="Also what was corrected, with what replaced it.")
+        ] = False,
+        maximum: Annotated[
+            int, Field(description="How many at most.", json_schema_extra={"minimum": 0})
+        ] = 10,
+    ) -> Found:
+        """Search the memories, best first, with their ids and scores.
+
+        Use it to find the id of what to correct or forget, or when the user asks for one memory.
+
+        Don't use it to prepare an answer: recall chooses what bears on a turn.
+        """
+        ranked = await self._store.rank_memories(
+            await self._actor(),
+            query,
+            scopes=self._scopes,
+            maximum=maximum,
+            include_superseded=include_superseded,
+        )
+        return Found(
+            memories=[
+                FoundMemory(
+                    **Memory.model_validate(each.memory).model_dump(),
+                    score=each.score,
+                    lexical_score=each.lexical_score,
+                    semantic_score=each.semantic_score,
+                    eligible=each.eligible,
+                )
+                for each in _of_one_page([each for each in ranked if each.score > 0])
+            ]
         )
 
     async def recall(

@@ -1,7 +1,11 @@
--- The store in which the examples of the reference run: an account with one memory, a steward with one admitted claim.
+-- The store in which the examples of the reference run: an account with one memory and one item, a steward with one
+-- admitted claim.
 select memstore.create_user(external_ref => 'account-1');
 select memstore.insert_memory(
   memstore.find_user('account-1'), 'I use pnpm, not npm.', id => '00000000-0000-4000-8000-000000000001');
+select memstore.put_items(
+  memstore.find_user('account-1'),
+  '[{"namespace": ["files", "notes"], "key": "plan.md", "value": {"text": "Ship on Tuesday.", "pages": 2}}]');
 
 select memstore.set_steward(memstore.create_user(external_ref => 'steward-1'), true);
 select memstore.insert_memory(

@@ -4,7 +4,8 @@
 -- names the table, and is what the source_ref of each item begins with.
 --
 -- Accounts that are missing are created, and a ceiling that is too low for the import is raised. A memory that breaks a
--- rule is left out and listed with the rule, without its text; if only its embedding does, it is imported without one.
+-- rule is left out and listed with the rule, without its text; if only its embedding or its metadata do, it is imported
+-- without.
 -- What an earlier run imported and the table no longer has stays, and is listed. Everything happens in the caller's
 -- transaction.
 
@@ -12,11 +13,13 @@ alter table pg_temp.incoming
 add column number bigint generated always as identity primary key,
 add column outcome text not null default 'imported';
 
--- What was imported before keeps its source, which earlier versions of the recipes didn't note.
+-- What was imported before keeps its source, which earlier versions of the recipes didn't note, and stays without
+-- metadata where it has none, which they left out.
 update pg_temp.incoming i
 set
   outcome = 'already there',
-  item = i.item || jsonb_build_object('source_ref', m.source_ref)
+  item = case when m.metadata is null then i.item - 'metadata' else i.item end
+    || jsonb_build_object('source_ref', m.source_ref)
 from memstore.memories m
 where m.id = (i.item ->> 'id')::uuid;
 
@@ -96,13 +99,21 @@ begin
             continue;
           end if;
           v_batches := v_batches[2:];
+          v_column := replace(v_column, 'embedding_model', 'embedding');
           update pg_temp.incoming i
           set
-            outcome = replace(i.outcome, 'imported', 'imported without its embedding'),
-            item = i.item - '{embedding,embedding_model}'::text[]
+            outcome = case
+              when i.outcome = 'imported' then 'imported without its ' || v_column
+              when i.outcome like 'imported%' then 'imported without its embedding and its metadata'
+              else i.outcome
+            end,
+            item = case v_column
+              when 'embedding' then i.item - '{embedding,embedding_model}'::text[]
+              else i.item - 'metadata'
+            end
           where i.number = v_batch[1]
-          and i.item ? 'embedding'
-          and v_column in ('embedding', 'embedding_model');
+          and i.item ? v_column
+          and v_column in ('embedding', 'metadata');
           if found then
             v_numbers := v_numbers || v_batch;
           else

@@ -28,7 +28,7 @@
 -- | created_at, updated_at | inserted_at, updated_at |
 -- | store_vectors.embedding | embedding; of the types bit and sparsevec none: counted in the report |
 -- | expires_at | none: expired items are left out, others never expire in memstore |
--- | other keys of the value | none: counted in the report |
+-- | other keys of the value | metadata |
 
 \set ON_ERROR_STOP on
 \set QUIET on
@@ -86,7 +86,12 @@ select
       'inserted_at', to_jsonb(s.created_at),
       'updated_at', to_jsonb(s.updated_at)
     )
-  ) as item,
+  ) || case
+    when t.content is null then '{}'
+    -- Without an object in which only the text was.
+    when t.rest -> t.path[1] = '{}' then jsonb_build_object('metadata', t.rest - t.path[1])
+    else jsonb_build_object('metadata', t.rest)
+  end as item,
   case
     when s.expires_at < now() then 'It has expired in LangGraph.'
     when t.content is null then 'Its value has no text where one is expected.'
@@ -103,30 +108,21 @@ left join memstore.memories kept on kept.id = n.key
 left join memstore.users u on u.id = kept.user_id
 left join vectors v on v.prefix = s.prefix and v.key = s.key
 left join lateral (
-  select c.content
-  from unnest(
-    case
-      when :'text' <> '' then array[s.value #> nullif(:'text', '')::text[]]
-      else array[
-        s.value #> '{content,content}', s.value -> 'content', s.value -> 'text', s.value -> 'data', s.value -> 'memory'
-      ]
-    end
-  ) with ordinality c (content, position)
-  where jsonb_typeof(c.content) = 'string'
-  order by c.position
+  select s.value #> p.path as content, p.path, s.value #- p.path as rest
+  from (
+    select string_to_array(d.path, ',') as path, d.position
+    from unnest('{"content,content",content,text,data,memory}'::text[]) with ordinality d (path, position)
+    where :'text' = ''
+    union all
+    select nullif(:'text', '')::text[], 1
+    where :'text' <> ''
+  ) p
+  where jsonb_typeof(s.value #> p.path) = 'string'
+  order by p.position
   limit 1
 ) t on true;
 
 \ir import_incoming.sql
-
-\echo 'What memstore has no place for:'
-select k.key as value_key, count(*) as rows
-from :"schema".store s
-cross join jsonb_object_keys(s.value) k (key)
-where jsonb_typeof(s.value) = 'object'
-and k.key not in ('content', 'text', 'data', 'memory')
-group by 1
-order by 1;
 
 \if :embeddings
 \echo 'Embeddings that memstore has no form for:'

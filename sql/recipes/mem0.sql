@@ -21,8 +21,8 @@
 -- | payload created_at, updated_at | inserted_at, updated_at |
 -- | the table, payload run_id | source_ref: mem0 public.mem0, and behind a comma the run, else the id |
 -- | vector | embedding, unless it is one of bits |
--- | payload expiration_date | none: expired memories are left out |
--- | other keys of the payload | none: counted in the report |
+-- | other keys of the payload | metadata, but for hash and text_lemmatized |
+-- | payload expiration_date | metadata; expired memories are left out, others never expire in memstore |
 
 \set ON_ERROR_STOP on
 \set QUIET on
@@ -51,7 +51,13 @@ select
       'inserted_at', m.payload ->> 'created_at',
       'updated_at', m.payload ->> 'updated_at'
     )
-  ) as item,
+  ) || case
+    when jsonb_typeof(m.payload) = 'object' then
+      jsonb_build_object(
+        'metadata', m.payload - '{user_id,data,created_at,updated_at,run_id,hash,text_lemmatized}'::text[]
+      )
+    else '{}'
+  end as item,
   case
     -- As mem0 reads it: what is no date never expires.
     when m.payload ->> 'expiration_date' ~ '^\d{4}-\d\d-\d\d$'
@@ -64,14 +70,6 @@ cross join lateral (
 ) v;
 
 \ir import_incoming.sql
-
-\echo 'What memstore has no place for:'
-select k.key as payload_key, count(*) as rows
-from :"schema".:"table" m
-cross join jsonb_object_keys(m.payload) k (key)
-where k.key not in ('user_id', 'data', 'created_at', 'updated_at', 'run_id', 'hash', 'text_lemmatized')
-group by 1
-order by 1;
 
 \if :dry_run
 rollback;

@@ -1,5 +1,6 @@
 -- Gives a new account the ceiling of the settings where it has none, and counts of nothing. A restored one, whose
--- memories are counted as they come, keeps in mind how many it is entitled to where its ceiling was lowered since.
+-- memories and items are counted as they come, keeps in mind how many it is entitled to where its ceiling or its maximum
+-- was lowered since.
 create or replace function memstore.complete_user()
 returns trigger
 language plpgsql
@@ -14,7 +15,13 @@ begin
   new.restored_memories := case
     when tg_argv[0] = 'restored' and new.live_memories > new.maximum_live_memories then new.live_memories
   end;
+  new.restored_items := case
+    when tg_argv[0] = 'restored'
+      and new.stored_items > coalesce(new.maximum_items, (select s.maximum_items from memstore.settings s))
+    then new.stored_items
+  end;
   new.live_memories := 0;
+  new.stored_items := 0;
   new.candidates := '{}';
   new.has_twins := false;
   return new;

@@ -45,3 +45,20 @@ after update of embedding, embedding_model on memstore.memories
 for each row
 when (new.embedding_model is not null)
 execute function memstore.hold_embedding_dimensions();
+
+create or replace trigger "Item_embeddings_insert"
+after insert on memstore.item_embeddings
+for each row
+when (not memstore.is_restore())
+execute function memstore.hold_embedding_dimensions();
+
+create or replace trigger "Item_embeddings_restored"
+after insert on memstore.item_embeddings
+for each row
+when (memstore.is_restore())
+execute function memstore.hold_embedding_dimensions('restored');
+
+create or replace trigger "Item_embeddings_update"
+after update of embedding, embedding_model on memstore.item_embeddings
+for each row
+execute function memstore.hold_embedding_dimensions();

@@ -20,10 +20,11 @@ begin
   into v_names
   from (
     select distinct n.embedding_model as name
-    from old_memories n
+    from old_rows n
     where n.embedding_model is not null
   ) o
-  where (select true from memstore.memories m where m.embedding_model = o.name limit 1) is null;
+  where (select true from memstore.memories m where m.embedding_model = o.name limit 1) is null
+  and (select true from memstore.item_embeddings i where i.embedding_model = o.name limit 1) is null;
   if v_names is null then
     return null;
   end if;
@@ -45,16 +46,28 @@ end
 $$;
 
 comment on function memstore.release_embedding_models() is
-  'Trigger: deletes the names of embedding models that no memory uses.';
+  'Trigger: deletes the names of embedding models that nothing uses.';
 
 create or replace trigger memories_embedding_release_delete
 after delete on memstore.memories
-referencing old table as old_memories
+referencing old table as old_rows
 for each statement
 execute function memstore.release_embedding_models();
 
 create or replace trigger memories_embedding_release_update
 after update on memstore.memories
-referencing old table as old_memories
+referencing old table as old_rows
+for each statement
+execute function memstore.release_embedding_models();
+
+create or replace trigger item_embeddings_release_delete
+after delete on memstore.item_embeddings
+referencing old table as old_rows
+for each statement
+execute function memstore.release_embedding_models();
+
+create or replace trigger item_embeddings_release_update
+after update on memstore.item_embeddings
+referencing old table as old_rows
 for each statement
 execute function memstore.release_embedding_models();

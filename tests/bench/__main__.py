@@ -2,10 +2,12 @@
 
     python -m tests.bench [--size small|large|huge] [--only FIGURE …] [--bindir DIRECTORY]
 
-One line a figure: the two things in milliseconds, the median of their ratios over the rounds, its spread, and
-the target. A run of all figures leaves the same in SIZE.json beside this file, and the times against the size
-of the store in SIZE.svg. `small` takes about a minute and shows that everything works; `large` is what the
-targets are about; `huge` adds a store of ten million. With `--data-dir` the stores are kept for the next run.
+One line a figure: the two things in milliseconds, the median of their ratios over the rounds, its spread, the
+same ratio of processor time, the target, and the rows and pages that each reads. A run of all figures leaves
+this in SIZE.json beside this file, and the times against the size of the store in SIZE.svg. `small` takes two
+minutes and shows that everything works; `large` is what the targets are about; `huge` adds a store of ten
+million. All memories have embeddings of 384 numbers. With `--data-dir` the stores are kept for the next run,
+and a run of some figures (`--only`) with `--json` replaces these in the file.
 
 The server is a private one on a disk, with fsync, synchronous_commit and full_page_writes on, and
 buffers that hold the data of a figure.
@@ -27,7 +29,18 @@ from pathlib import Path
 
 from memstore.embedded import EmbeddedServerError
 from tests.bench import plot, server
-from tests.bench.figures import SIZES, Bench, Figure, clients, governing, recalling, scaling, writing
+from tests.bench.figures import (
+    SIZES,
+    Bench,
+    Figure,
+    clients,
+    governing,
+    option,
+    recalling,
+    scaling,
+    shapes,
+    writing,
+)
 from tests.bench.measuring import Effort, Row
 
 FIGURES: dict[str, Figure] = {
@@ -37,11 +50,12 @@ FIGURES: dict[str, Figure] = {
         writing.insert_8,
         writing.batch,
         recalling.recall,
-        recalling.hybrid,
         scaling.recall_scale,
         scaling.recall_anywhere,
         scaling.insert_scale,
+        shapes.shapes,
         recalling.accounts,
+        option.option,
         governing.claims,
         governing.admission,
         clients.client,
@@ -98,35 +112,70 @@ def main() -> int:
                     print(line(row), flush=True)
                     rows.append(row)
                 print(f"{'':14} {time.perf_counter() - started:.0f} s", file=sys.stderr, flush=True)
+                _write(options, about, rows, bench)
+            print("", json.dumps(bench.facts, indent=2), sep="\n")
     except EmbeddedServerError as error:
         print(error, file=sys.stderr)
         return 1
-    document = {"about": about, "figures": [asdict(row) for row in rows], "scale": bench.plot}
+    return 0
+
+
+def _write(options: argparse.Namespace, about: dict[str, object], rows: list[Row], bench: Bench) -> None:
+    """Leave what has been measured so far, beside what a file has of other figures."""
+    figures = [asdict(row) for row in rows]
+    document = {"about": about, "figures": figures, "facts": bench.facts, "scale": bench.plot}
+    if options.json and options.only != list(FIGURES) and options.json.exists():
+        earlier = json.loads(options.json.read_text(encoding="utf-8"))
+        kept = [row for row in earlier["figures"] if row["figure"] not in options.only]
+        figures = sorted(kept + figures, key=lambda row: list(FIGURES).index(row["figure"]))
+        facts = earlier["facts"] | bench.facts
+        document = earlier | {"figures": figures, "facts": facts, "scale": earlier["scale"] | bench.plot}
     if options.json:
         options.json.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     if options.plot and bench.plot:
         options.plot.write_text(plot.svg(bench.plot), encoding="utf-8")
-    return 0
 
 
-HEADINGS = ("figure", "", "ms", "against", "ms", "ratio of", "", "spread", "target", "")
-LINE = "{:15} {:38} {:>9} {:44} {:>9} {:10} {:>7} {:>15} {:>6} {}"
+HEADINGS = [
+    "figure",
+    "",
+    "ms",
+    "against",
+    "ms",
+    "of",
+    "ratio",
+    "spread",
+    "cpu",
+    "target",
+    "",
+    "rows",
+    "pages",
+]
+LINE = "{:15} {:50} {:>9} {:52} {:>9} {:10} {:>7} {:>15} {:>7} {:>6} {:8} {:>19} {:>19}"
 
 
 def line(row: Row) -> str:
     """A line of the table."""
+    one, other = row.one, row.other
     return LINE.format(
         row.figure,
-        row.what,
-        row.milliseconds,
-        row.against,
-        row.milliseconds_against,
+        one.what,
+        one.milliseconds,
+        other.what,
+        other.milliseconds,
         row.of,
         row.ratio,
         f"{row.lowest}..{row.highest}",
+        row.cpu or "",
         row.target or "",
         {True: "reached", False: "missed", None: ""}[row.reached],
+        _both(one.rows, other.rows),
+        _both(one.buffers, other.buffers),
     ).rstrip()
+
+
+def _both(one: float | None, other: float | None) -> str:
+    return "" if one is None or other is None else f"{one:g}; {other:g}"
 
 
 @contextmanager

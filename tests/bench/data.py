@@ -25,11 +25,12 @@ _LONGER_BODY = range(25, 90)  # one in twenty
 _DAYS = 700  # how far back the oldest memory lies
 
 # The words that a language has most of; most of them are no lexemes.
-_FUNCTION_WORDS = """
+_COMMONEST = """
 the i to and a of my is in for it that you with on we not be this are have at as but from they or was an if
 will would can all so what do when there their me about which up out how more our than then its no just them
 some only by these should who his her has had were been
 """
+FUNCTION_WORDS = frozenset(_COMMONEST.split())
 _TOPICS = """
 use like prefer work want run deploy test project team week server code time day meet morning review build
 name database always never coffee email release friday branch python postgres customer report budget design
@@ -56,7 +57,7 @@ def _rare_words() -> Iterator[str]:
 @cache
 def _words() -> tuple[list[str], list[float]]:
     """The vocabulary, commonest first, and how often each word and all before it come, by Zipf's law."""
-    words = dict.fromkeys([*_FUNCTION_WORDS.split(), *_TOPICS.split()])
+    words = dict.fromkeys([*_COMMONEST.split(), *_TOPICS.split()])
     for word in _rare_words():
         if len(words) == _VOCABULARY:
             break
@@ -83,6 +84,15 @@ class Texts:
         """What an account says in one turn."""
         return " ".join(self._draw(_TURN)).capitalize() + "?"
 
+    def rare(self, count: int) -> str:
+        """So many of the rarer words."""
+        return " ".join(self._chance.choices(self._words[len(self._words) // 10 :], k=count))
+
+    def common(self, count: int) -> str:
+        """So many of the words that come most after those of which a language has most."""
+        first = len(FUNCTION_WORDS)
+        return " ".join(self._chance.choices(self._words[first : first + 40], k=count))
+
     def bodies(self, count: int) -> list[str]:
         return [self.body() for _ in range(count)]
 
@@ -91,19 +101,26 @@ class Texts:
 
 
 @cache
-def _word_vectors() -> tuple[dict[str, int], NDArray[np.float32]]:
+def _word_vectors() -> tuple[dict[str, int], NDArray[np.float64]]:
+    """The words' places, and a direction for each, longer for rarer words."""
     words, _ = _words()
-    drawn = np.random.default_rng(7).standard_normal((len(words), DIMENSIONS), dtype=np.float32)
-    return {word: place for place, word in enumerate(words)}, drawn
+    drawn = np.random.default_rng(7).standard_normal((len(words), DIMENSIONS))
+    return {word: place for place, word in enumerate(words)}, drawn * np.log(
+        np.arange(2, len(words) + 2)[:, None]
+    )
 
 
 def vector(text: str) -> list[float]:
     """A text's embedding: texts with words in common are near each other, rare words more so."""
     places, vectors = _word_vectors()
-    found = [places[word] for word in text.lower().strip(".?").split()]
-    weights = np.log(np.array(found, dtype=np.float32) + 2)
-    summed = weights @ vectors[found]
-    return [round(float(number), 6) for number in summed / np.linalg.norm(summed)]
+    summed = vectors[[places[word] for word in words_of(text)]].sum(axis=0)
+    numbers: list[float] = np.round(summed / np.linalg.norm(summed), 6).tolist()
+    return numbers
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text that was drawn here."""
+    return text.lower().strip(".?").split()
 
 
 def account(number: int) -> UUID:
@@ -116,7 +133,7 @@ def array(numbers: list[float]) -> str:
     return "{" + ",".join(map(str, numbers)) + "}"
 
 
-def rows(accounts: list[UUID], memories: int, seed: object, *, embedded: bool = False) -> Iterator[str]:
+def rows(accounts: list[UUID], memories: int, seed: object) -> Iterator[str]:
     """Lines for COPY of `COLUMNS`: so many memories of each account, in the order that time brings."""
     texts = Texts(seed)
     step = timedelta(days=_DAYS) / (memories * len(accounts))
@@ -128,7 +145,7 @@ def rows(accounts: list[UUID], memories: int, seed: object, *, embedded: bool = 
             moment += step
             body = texts.body()
             line = [str(owner), bucket, body, source, "english", str(moment), str(moment)]
-            line += [array(vector(body)), MODEL] if embedded else [r"\N", r"\N"]
+            line += [array(vector(body)), MODEL]
             yield "\t".join(line) + "\n"
 
 

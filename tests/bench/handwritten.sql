@@ -1,6 +1,7 @@
--- memstore.recall(:actor, :turn), lexical and with the flag off, as the one statement that somebody would write who
--- has one account's turn to answer, can't be refused, and pays for no function but the one that reads a text. Its
--- answer is the function's, which the benchmark compares before it measures.
+-- memstore.recall(:actor, :turn), lexical and with the flag off, as the one statement that somebody would write who has
+-- one account's turn to answer, can't be refused, and pays for no function but the one that reads a text. Its answer is
+-- the function's, which the benchmark compares before it measures. It does less: no two memories of an account have one
+-- text here, so it doesn't compare texts, and it has no scopes and filters.
 with recursive settings as materialized (
   select s.*
   from memstore.settings s

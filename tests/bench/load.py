@@ -17,23 +17,22 @@ T = TypeVar("T")
 
 LIVE = 200  # memories of an ordinary account
 UNBOUNDED = 2_000_000_000  # a ceiling that no benchmark reaches
-_BATCH = 50_000  # rows of a COPY
+_BATCH = 20_000  # rows of a COPY
 
-EMBEDDED = data.account(-10)  # an account whose memories have embeddings
 WRITERS = [data.account(-1 - number) for number in range(8)]  # accounts to write to, empty at first
 
 
-def users(connection: psycopg.Connection, accounts: Iterable[UUID], ceiling: int = UNBOUNDED) -> None:
+def users(connection: psycopg.Connection, accounts: Iterable[UUID]) -> None:
     with connection.cursor().copy("copy memstore.users (id, maximum_live_memories) from stdin") as copy:
         for owner in accounts:
-            copy.write_row((owner, ceiling))
+            copy.write_row((owner, UNBOUNDED))
 
 
-def memories(conninfo: str, accounts: list[UUID], count: int, *, embedded: bool = False) -> None:
+def memories(conninfo: str, accounts: list[UUID], count: int) -> None:
     """Give each of these accounts so many memories, as time would bring them: turn and turn about."""
 
     def load(number: int) -> None:
-        lines = data.rows(accounts[number::workers], count, number, embedded=embedded)
+        lines = data.rows(accounts[number::workers], count, number)
         with psycopg.connect(conninfo, autocommit=True) as connection:
             for batch in _batches(lines, _BATCH):
                 with connection.cursor().copy(f"copy memstore.memories ({data.COLUMNS}) from stdin") as copy:
@@ -47,11 +46,9 @@ def memories(conninfo: str, accounts: list[UUID], count: int, *, embedded: bool 
 
 def store(conninfo: str, size: int) -> None:
     """A store of so many memories, 200 in each account."""
-    accounts = [data.account(number) for number in range(size // LIVE)]
+    _ordinary(conninfo, range(size // LIVE))
     with psycopg.connect(conninfo, autocommit=True) as connection:
-        users(connection, accounts, LIVE)
         users(connection, WRITERS)
-    memories(conninfo, accounts, LIVE)
     verify(conninfo, size)
 
 
@@ -60,11 +57,42 @@ def sized(size: int) -> UUID:
     return data.account(-10_000_000 - size)
 
 
-def account(conninfo: str, owner: UUID, size: int, *, embedded: bool = False) -> None:
+def account(conninfo: str, owner: UUID, size: int) -> None:
     """One more account, with so many memories."""
     with psycopg.connect(conninfo, autocommit=True) as connection:
         users(connection, [owner])
-    memories(conninfo, [owner], size, embedded=embedded)
+    memories(conninfo, [owner], size)
+
+
+def single(conninfo: str, count: int, reader: UUID) -> None:
+    """A store of so many accounts of one memory, and one of 200."""
+    accounts = [data.account(number) for number in range(count)]
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        users(connection, accounts)
+    memories(conninfo, accounts, 1)
+    account(conninfo, reader, LIVE)
+
+
+def unanalyzed(conninfo: str, count: int, reader: UUID) -> None:
+    """A store that PostgreSQL has no statistics of."""
+    _ordinary(conninfo, range(count // LIVE))
+    account(conninfo, reader, LIVE)
+
+
+def stale(conninfo: str, count: int, reader: UUID) -> None:
+    """A store that had one account of 200 when it was analysed."""
+    _ordinary(conninfo, range(1))
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        connection.execute("vacuum (analyze)")
+    _ordinary(conninfo, range(1, count // LIVE))
+    account(conninfo, reader, LIVE)
+
+
+def _ordinary(conninfo: str, numbers: range) -> None:
+    accounts = [data.account(number) for number in numbers]
+    with psycopg.connect(conninfo, autocommit=True) as connection:
+        users(connection, accounts)
+    memories(conninfo, accounts, LIVE)
 
 
 STEWARD = data.account(-100)
@@ -74,7 +102,7 @@ _CHALLENGERS = [data.account(-2000 - number) for number in range(1000)]
 _EVIDENCE = '[{"kind": "url", "ref": "https://example.org/receipt", "digest": "sha256:00"}]'
 
 
-def claims(conninfo: str, count: int, *, embedded: bool = False) -> None:
+def claims(conninfo: str, count: int) -> None:
     """So many claims with three records each: a verdict, a challenge and its refutation.
 
     Of a hundred claims one is rejected, and of a thousand one challenge is open and suspends its claim.
@@ -93,11 +121,11 @@ def claims(conninfo: str, count: int, *, embedded: bool = False) -> None:
                     body = texts.body()
                     line = [str(claim(number)), str(_AUTHORS[number % len(_AUTHORS)]), "system", body]
                     line += ["english", f"sys:{number}", "glass", "2026-01-01", "candidate", _EVIDENCE]
-                    line += [data.array(data.vector(body)), data.MODEL] if embedded else [r"\N", r"\N"]
+                    line += [data.array(data.vector(body)), data.MODEL]
                     copy.write("\t".join(line) + "\n")
         for batch in _batches(range(count), _BATCH // 5):
             _records(connection, batch)
-    account(conninfo, CLAIM_READER, LIVE, embedded=embedded)
+    account(conninfo, CLAIM_READER, LIVE)
     verify(conninfo, count + LIVE, count, 3 * count - sum(_stays_open(number) for number in range(count)))
 
 

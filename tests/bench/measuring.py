@@ -1,28 +1,53 @@
 """How a figure is taken: two or more things in turn, round after round, and the ratios of one round.
 
-What a machine does besides, it does to both, and a ratio of one round shows least of it.
+What a machine does besides, it does to both, and a ratio of one round shows least of it. Processor time shows
+less still, and what is counted, rows and pages, none.
 """
 
 from __future__ import annotations
 
-import os
 import statistics
-import subprocess
-import tempfile
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from typing import NamedTuple
 
-from tests.bench.server import Server
 
-Leg = Callable[[], float]
-"""Does one thing many times and returns how long one took, in seconds."""
+class Taken(NamedTuple):
+    """What one operation took, in seconds.
 
-# Transactions of a new connection that aren't counted: the first compile the functions, and PostgreSQL plans
-# five times before it keeps a plan.
-_WARM_UP = 10
+    Attributes:
+        wall: from its beginning to its end.
+        cpu: of the processor; 0 where the system doesn't tell.
+    """
+
+    wall: float
+    cpu: float
+
+
+class Work(NamedTuple):
+    """What one operation has the server do.
+
+    Attributes:
+        rows: that it reads from tables, directly and by indexes.
+        buffers: pages that it reads, wherever they were.
+    """
+
+    rows: float
+    buffers: float
+
+
+@dataclass(frozen=True)
+class Leg:
+    """One of the things that are compared.
+
+    Attributes:
+        take: does it many times and says what one took.
+        count: counts the work of one, where that can be.
+    """
+
+    take: Callable[[], Taken]
+    count: Callable[[], Work | None] = lambda: None
 
 
 @dataclass(frozen=True)
@@ -39,29 +64,46 @@ class Target:
 
 
 @dataclass(frozen=True)
+class Side:
+    """One of the two things of a figure; medians over the rounds.
+
+    Attributes:
+        what: what it is.
+        milliseconds: of one operation.
+        cpu: milliseconds of the processor: the server's, and where Python makes the calls, Python's own.
+        rows, buffers: as in `Work`; None where they aren't counted.
+    """
+
+    what: str
+    milliseconds: float
+    cpu: float | None
+    rows: float | None
+    buffers: float | None
+
+
+@dataclass(frozen=True)
 class Row:
     """A figure: how one thing compares to another.
 
     Attributes:
         figure: the name by which `--only` finds it.
-        what, against: the two things.
+        one, other: the two.
         of: whether the ratio is one of "throughput" or of "time".
         ratio: the median over the rounds.
         lowest, highest: of the rounds.
-        milliseconds, milliseconds_against: of one operation of each, medians over the rounds.
+        cpu: the same ratio of processor time.
         target: None where there is none.
         reached: whether the ratio is what the target wants; None without a target.
     """
 
     figure: str
-    what: str
-    against: str
+    one: Side
+    other: Side
     of: str
     ratio: float
     lowest: float
     highest: float
-    milliseconds: float
-    milliseconds_against: float
+    cpu: float | None
     target: str | None
     reached: bool | None
 
@@ -76,133 +118,75 @@ class Effort:
     def in_turn(self, legs: dict[str, Leg]) -> Times:
         """Take all legs in turn, round after round; a round before them isn't counted."""
         for leg in legs.values():
-            leg()
-        taken: dict[str, list[float]] = {name: [] for name in legs}
+            leg.take()
+        taken: dict[str, list[Taken]] = {name: [] for name in legs}
         for _ in range(self.rounds):
             for name, leg in legs.items():
-                taken[name].append(leg())
-        return Times(taken)
+                taken[name].append(leg.take())
+        counted = {name: leg.count() for name, leg in legs.items()}
+        return Times(taken, {name: work for name, work in counted.items() if work})
 
     def compare(
         self, figure: str, legs: dict[str, Leg], *, target: Target | None = None, throughput: bool = False
     ) -> Row:
         """Take two in turn and compare the first to the second."""
-        what, against = legs
-        return self.in_turn(legs).row(figure, what, against, target=target, throughput=throughput)
+        one, other = legs
+        return self.in_turn(legs).row(figure, one, other, target=target, throughput=throughput)
 
     def repeated(self, operation: Callable[[], object], count: int | None = None) -> Leg:
         """A leg of one call after another, as many as are given or as the time allows; the median counts."""
 
         least, seconds = (5, self.seconds) if count is None else (count, 0)
 
-        def leg() -> float:
+        def take() -> Taken:
             taken: list[float] = []
-            started = time.perf_counter()
+            started, processor = time.perf_counter(), time.process_time()
             while len(taken) < least or time.perf_counter() - started < seconds:
                 before = time.perf_counter()
                 operation()
                 taken.append(time.perf_counter() - before)
-            return statistics.median(taken)
+            return Taken(statistics.median(taken), (time.process_time() - processor) / len(taken))
 
-        return leg
+        return Leg(take)
 
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of one operation, by what it was, in the order of the rounds."""
+    """What was taken, by name: of time in the order of the rounds, and of work."""
 
-    taken: dict[str, list[float]]
+    taken: dict[str, list[Taken]]
+    work: dict[str, Work]
 
     def row(
-        self, figure: str, what: str, against: str, *, target: Target | None = None, throughput: bool = False
+        self, figure: str, one: str, other: str, *, target: Target | None = None, throughput: bool = False
     ) -> Row:
         """Compare two of them by the times, or by the throughputs, which are their inverses."""
-        pairs = zip(self.taken[what], self.taken[against], strict=True)
+        pairs = list(zip(self.taken[one], self.taken[other], strict=True))
         if throughput:
-            ratios = [other / one for one, other in pairs]
-        else:
-            ratios = [one / other for one, other in pairs]
+            pairs = [(second, first) for first, second in pairs]
+        ratios = [first.wall / second.wall for first, second in pairs]
+        cpus = [first.cpu / second.cpu for first, second in pairs if first.cpu and second.cpu]
         ratio = statistics.median(ratios)
         return Row(
             figure,
-            what,
-            against,
+            self.side(one),
+            self.side(other),
             "throughput" if throughput else "time",
             round(ratio, 3),
             round(min(ratios), 3),
             round(max(ratios), 3),
-            self.milliseconds(what),
-            self.milliseconds(against),
+            round(statistics.median(cpus), 3) if cpus else None,
             target.text(throughput) if target else None,
             target.reached(ratio, throughput) if target else None,
         )
 
-    def milliseconds(self, name: str) -> float:
-        return round(1000 * statistics.median(self.taken[name]), 4)
-
-
-class Pgbench:
-    """Makes legs of pgbench: prepared statements, and the time of each transaction from its log."""
-
-    def __init__(self, server: Server, effort: Effort) -> None:
-        self._server = server
-        self._effort = effort
-
-    def leg(
-        self,
-        conninfo: str,
-        scripts: Sequence[str],
-        *,
-        variables: dict[str, str] | None = None,
-        clients: int = 1,
-        settings: str = "",
-        mean: bool = False,
-    ) -> Leg:
-        """A leg of these scripts, of which each transaction takes one at random.
-
-        Args:
-            conninfo: of the database.
-            scripts: pgbench's; a `:name` in them is a bound parameter.
-            variables: the values of these.
-            clients: how many connections.
-            settings: the server's, for these connections, as in PGOPTIONS.
-            mean: the mean counts, as it does for throughput, and not the median.
-        """
-        counted = uncounted = 0
-
-        def run(count: int, skipped: int) -> list[float]:
-            with tempfile.TemporaryDirectory(prefix="memstore-bench-") as folder:
-                command = [str(self._server.binaries / "pgbench"), "--no-vacuum", "--protocol=prepared"]
-                command += [f"--client={clients}", f"--jobs={min(clients, os.cpu_count() or 1)}"]
-                command += [f"--transactions={skipped + count}", "--log", f"--log-prefix={folder}/log"]
-                for number, script in enumerate(scripts):
-                    Path(folder, f"{number}.sql").write_text(script, encoding="utf-8")
-                    command.append(f"--file={folder}/{number}.sql")
-                command += [f"--define={name}={value}" for name, value in (variables or {}).items()]
-                command.append(conninfo)
-                environment = {**os.environ, "PGOPTIONS": settings}
-                result = subprocess.run(command, capture_output=True, text=True, env=environment)
-                if result.returncode:
-                    raise RuntimeError(result.stderr)
-                return list(_logged(Path(folder).glob("log*"), skipped))
-
-        def leg() -> float:
-            nonlocal counted, uncounted
-            if not counted:
-                possible = int(self._effort.seconds / max(min(run(5, 0)), 1e-6))  # a clock may stand still
-                counted, uncounted = max(possible, 5), max(min(possible, _WARM_UP), 1)
-            taken = run(counted, uncounted)
-            return statistics.fmean(taken) if mean else statistics.median(taken)
-
-        return leg
-
-
-def _logged(logs: Iterable[Path], skipped: int) -> Iterable[float]:
-    """The seconds of each transaction, without the first so many of each client."""
-    seen: Counter[str] = Counter()
-    for log in logs:
-        for line in log.read_text(encoding="ascii").splitlines():
-            client, _, microseconds, *_ = line.split()
-            seen[client] += 1
-            if seen[client] > skipped:
-                yield int(microseconds) / 1e6
+    def side(self, name: str) -> Side:
+        cpu = statistics.median(taken.cpu for taken in self.taken[name])
+        work = self.work.get(name)
+        return Side(
+            name,
+            round(1000 * statistics.median(taken.wall for taken in self.taken[name]), 4),
+            round(1000 * cpu, 4) or None,
+            round(work.rows, 1) if work else None,
+            round(work.buffers, 1) if work else None,
+        )

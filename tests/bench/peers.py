@@ -32,8 +32,8 @@ class Memories(Protocol):
     def add(self, account: str, body: str) -> str:
         """Write one memory and return its id."""
 
-    def search(self, account: str, turn: str) -> int:
-        """Look for what fits a turn; return how many were found."""
+    def search(self, account: str, turn: str) -> list[str]:
+        """Look for what fits a turn; return the bodies that were found."""
 
     def list(self, account: str) -> int:
         """Read as many without a turn; return how many there were."""
@@ -46,17 +46,26 @@ class Memories(Protocol):
 
 
 class Memstore:
-    """This project: recall by words, or by words and meaning."""
+    """This project: recall by words, or by words and meaning.
 
-    def __init__(self, conninfo: str, embed: Embed | None) -> None:
+    Args:
+        conninfo: of the database.
+        embed: embeds bodies and turns; None: by words.
+        words: whether a turn's words count beside its embedding.
+    """
+
+    def __init__(self, conninfo: str, embed: Embed | None, *, words: bool = True) -> None:
         self._connection = psycopg.connect(conninfo, autocommit=True)
         self._store = Store(self._connection)
         self._embed = embed
+        self._words = words
 
     def _embedding(self, text: str) -> dict[str, Any]:
         return {"embedding": self._embed(text), "embedding_model": data.MODEL} if self._embed else {}
 
     def account(self, name: str) -> str:
+        if found := self._store.find_user(name):
+            return str(found)
         owner = self._store.create_user(external_ref=name)
         self._store.set_maximum_live_memories(owner, load.UNBOUNDED)
         return str(owner)
@@ -64,8 +73,10 @@ class Memstore:
     def add(self, account: str, body: str) -> str:
         return str(self._store.insert_memory(account, body, **self._embedding(body)).id)
 
-    def search(self, account: str, turn: str) -> int:
-        return len(self._store.recall(account, turn, **self._embedding(turn)).memories)
+    def search(self, account: str, turn: str) -> list[str]:
+        # A blank turn recalls nothing.
+        found = self._store.recall(account, turn if self._words else "?", **self._embedding(turn))
+        return [memory.body for memory in found.memories]
 
     def list(self, account: str) -> int:
         return len(self._store.list_memories(account, page_size=FOUND))
@@ -103,8 +114,9 @@ class LangGraph:
         self._store.put(("memories", account), str(self._keys), {"body": body})
         return str(self._keys)
 
-    def search(self, account: str, turn: str) -> int:
-        return len(self._store.search(("memories", account), query=turn, limit=FOUND))
+    def search(self, account: str, turn: str) -> list[str]:
+        found = self._store.search(("memories", account), query=turn, limit=FOUND)
+        return [item.value["body"] for item in found]
 
     def list(self, account: str) -> int:
         return len(self._store.search(("memories", account), limit=FOUND))
@@ -158,8 +170,10 @@ class Mem0:
         added = self._memory.add(body, user_id=account, infer=False)
         return str(added["results"][0]["id"])
 
-    def search(self, account: str, turn: str) -> int:
-        return len(self._memory.search(turn, filters={"user_id": account}, top_k=FOUND)["results"])
+    def search(self, account: str, turn: str) -> list[str]:
+        # Without a threshold, so that it leaves nothing out that it has found.
+        found = self._memory.search(turn, filters={"user_id": account}, top_k=FOUND, threshold=0.0)
+        return [item["memory"] for item in found["results"]]
 
     def list(self, account: str) -> int:
         return len(self._memory.get_all(filters={"user_id": account}, top_k=FOUND)["results"])

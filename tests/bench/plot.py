@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from html import escape
 
-_WIDTH, _HEIGHT = 640, 320
-_LEFT, _RIGHT, _TOP, _BOTTOM = 60, 200, 20, 50
-_COLOURS = ("#0b6e99", "#c4561a", "#4d7c2a", "#7a4b9a")
+_WIDTH, _HEIGHT = 740, 320
+_LEFT, _RIGHT, _TOP, _BOTTOM = 60, 300, 20, 50
+_COLOURS = ("#0b6e99", "#c4561a", "#4d7c2a", "#7a4b9a", "#8a6d00", "#a8324a")
 
 
 def svg(series: dict[str, list[tuple[int, float]]]) -> str:

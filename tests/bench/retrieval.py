@@ -1,9 +1,11 @@
 """How well recall finds: the turn-level retrieval task on LoCoMo, and PrecisionMemBench.
 
-    python -m tests.bench.retrieval [--data DIRECTORY] [--json FILE]
+    python -m tests.bench.retrieval [--data DIRECTORY] [--json FILE] [--quiet]
 
 Every dialogue turn (or belief) is one memory of one account; every question is a turn to recall for. Reported
-are recall at 5, 8 and 20, MRR and nDCG at 10 over the whole ranking, averaged over questions, and the median
+are recall at 5, 8 and 20, MRR and nDCG at 10 over the whole ranking, averaged over questions; of a note of
+eight lines at most recall, precision and the number of lines, also with --quiet, which sets `user_floor` and
+`score_share` as the command's private store has them; and the median
 time in milliseconds of one ranking and of embedding one turn; lexical, and hybrid with each embedder that is
 installed. The data is no part of the project; where it is absent, the benchmark says so and ends.
 """
@@ -32,6 +34,7 @@ from memstore.embedded import EmbeddedServer
 from memstore.embedders import ready
 
 DEFAULT_DATA = Path(__file__).resolve().parents[3] / "shared" / "bench"
+_LINES = 8
 Embed = Callable[[list[str]], list[list[float]]]
 
 
@@ -64,6 +67,9 @@ class Row:
     recall_20: float
     mrr: float
     ndcg_10: float
+    recall_note: float
+    precision_note: float
+    lines: float
     ranking: float
     embedding: float
 
@@ -141,6 +147,7 @@ def embedders() -> dict[str, Embed]:
 def measure(store: Store, corpora: list[Corpus], backend: str, embed: Embed | None) -> Row:
     """Remembers each corpus in an account of its own, asks all of its questions, and forgets it."""
     found: list[tuple[list[int], int]] = []
+    notes: list[tuple[int, int, int]] = []  # relevant lines, lines, relevant memories
     times: list[float] = []
     embedding_times: list[float] = [] if embed else [0.0]
     for corpus in corpora:
@@ -165,6 +172,8 @@ def measure(store: Store, corpora: list[Corpus], backend: str, embed: Embed | No
             order = [keys[entry.memory.id] for entry in ranked]
             places = sorted(order.index(key) for key in question.relevant)
             found.append((places, len(question.relevant)))
+            note = [keys[entry.memory.id] for entry in ranked if entry.eligible][:_LINES]
+            notes.append((len(question.relevant & set(note)), len(note), len(question.relevant)))
         store.delete_user(actor)
 
     def mean(value: Callable[[list[int], int], float]) -> float:
@@ -186,6 +195,9 @@ def measure(store: Store, corpora: list[Corpus], backend: str, embed: Embed | No
         recall_at(20),
         mean(lambda places, _: 1 / (places[0] + 1)),
         mean(ndcg),
+        round(100 * statistics.fmean(told / wanted for told, _, wanted in notes), 1),
+        round(100 * statistics.fmean(told / max(lines, 1) for told, lines, _ in notes), 1),
+        round(statistics.fmean(lines for _, lines, _ in notes), 1),
         round(1000 * statistics.median(times), 2),
         round(1000 * statistics.median(embedding_times), 2),
     )
@@ -201,6 +213,7 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--database-url", help="a database to use instead of a private server")
     parser.add_argument("--json", type=Path, help="write the table there too")
+    parser.add_argument("--quiet", action="store_true", help="leave out what is far in meaning")
     options = parser.parse_args(arguments)
     sets = [corpora for corpora in (list(locomo(options.data)), list(precision(options.data))) if corpora]
     if not sets:
@@ -209,10 +222,10 @@ def main(arguments: list[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="memstore-bench-") as folder:
         Path(folder).chmod(0o755)
         if options.database_url:
-            rows = run(options.database_url, sets)
+            rows = run(options.database_url, sets, options.quiet)
         else:
             with EmbeddedServer(Path(folder, "data")) as server:
-                rows = run(server.url, sets)
+                rows = run(server.url, sets, options.quiet)
     for data, backend, *figures in (list(asdict(rows[0])), *(list(asdict(row).values()) for row in rows)):
         print(f"{data:10} {backend:22}", *(f"{figure:>9}" for figure in figures))
     if options.json:
@@ -220,12 +233,14 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def run(url: str, sets: list[list[Corpus]]) -> list[Row]:
+def run(url: str, sets: list[list[Corpus]], quiet: bool) -> list[Row]:
     """Measures all data sets with all backends on one database."""
     schema.migrate(url)
     backends: dict[str, Embed | None] = {"lexical": None, **embedders()}
     with psycopg.connect(url, autocommit=True) as connection:
         store = Store(connection)
+        if quiet:
+            store.configure(user_floor=0.2, score_share=0.4)
         return [measure(store, corpora, name, embed) for corpora in sets for name, embed in backends.items()]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,8 @@ SETTINGS = {
     # Checkpoints come between the figures and not in the midst of one.
     "max_wal_size": "8GB",
     "checkpoint_timeout": "30min",
+    # Nor do a vacuum and an analysis, which a store gets before it is measured, or is measured without.
+    "autovacuum": "off",
 }
 
 _READY = "bench: loaded"
@@ -37,7 +40,7 @@ class Server:
         binaries: the directory of its programs.
         version: such as "18.4".
         settings: what it was started with.
-        folder: its data directory.
+        process: the id of its process; 0 where the system doesn't tell.
         pgvector: whether it has it.
     """
 
@@ -45,12 +48,37 @@ class Server:
     binaries: Path
     version: str
     settings: dict[str, str]
-    folder: Path
+    process: int
     pgvector: bool
     _settled: set[str] = field(default_factory=set)
 
     def conninfo(self, name: str) -> str:
         return make_conninfo(self.url, dbname=name)
+
+    @contextlib.contextmanager
+    def processor(self) -> Iterator[list[float]]:
+        """Gives the seconds of the processor of the sessions that begin and end in it, once they have ended.
+
+        0, where the system doesn't tell.
+        """
+        before, others = self._used(), self._children()
+        used: list[float] = []
+        yield used
+        # A process needs its time to let go of large buffers.
+        deadline = time.monotonic() + 10
+        while self._children() - others and time.monotonic() < deadline:
+            time.sleep(0.01)
+        used.append(self._used() - before)
+
+    def _used(self) -> float:
+        told = _process(self.process)
+        return (int(told[13]) + int(told[14])) / os.sysconf("SC_CLK_TCK") if told else 0
+
+    def _children(self) -> set[str]:
+        try:
+            return set(Path(f"/proc/{self.process}/task/{self.process}/children").read_text().split())
+        except OSError:
+            return set()
 
     def empty(self, name: str) -> str:
         """Make a database with nothing in it, instead of one that has the name; return its conninfo."""
@@ -59,10 +87,15 @@ class Server:
             connection.execute(f"create database {name} template template0")
         return self.conninfo(name)
 
-    def store(self, name: str, load: Callable[[str], None]) -> str:
+    def store(self, name: str, load: Callable[[str], None], *, settled: bool = True) -> str:
         """Return the conninfo of a database with memstore that `load` has filled; it is filled once.
 
         One of an earlier run gets the code of this one.
+
+        Args:
+            name: of the database.
+            load: fills it.
+            settled: whether it is vacuumed and analysed then.
         """
         conninfo = self.conninfo(name)
         if name in self._settled:
@@ -74,9 +107,19 @@ class Server:
             else:
                 load(self.installed(name))
                 connection.execute(f"comment on database {name} is '{_READY}'")
-        settle(conninfo)
+        if settled:
+            settle(conninfo)
         self._settled.add(name)
         return conninfo
+
+    def copy(self, name: str, of: str) -> str:
+        """Return the conninfo of a copy of a database that `store` has made; it is copied once."""
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            query = "select 1 from pg_database where datname = %s"
+            if not connection.execute(query, [name]).fetchone():
+                connection.execute(f"create database {name} template {of}")
+                connection.execute(f"comment on database {name} is '{_READY}'")
+        return self.store(name, load=lambda conninfo: None)
 
     def installed(self, name: str) -> str:
         """Make a database with memstore and nothing in it, as `empty` does; return its conninfo."""
@@ -121,7 +164,18 @@ def running(folder: Path, binaries: Path | None, shared_buffers: str) -> Iterato
         with psycopg.connect(server.url) as connection:
             query = "select from pg_available_extensions where name = 'vector'"
             pgvector = connection.execute(query).fetchone() is not None
-        yield Server(server.url, server.binaries, server.version, settings, server.data_dir, pgvector)
+            told = _process(connection.info.backend_pid)
+        process = int(told[1]) if told else 0
+        yield Server(server.url, server.binaries, server.version, settings, process, pgvector)
+
+
+def _process(number: int) -> list[str]:
+    """What Linux tells of a process, from its state on; nothing elsewhere."""
+    try:
+        told = Path(f"/proc/{number}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return []
+    return told[told.rindex(")") + 2 :].split()
 
 
 def filesystem(folder: Path) -> str:

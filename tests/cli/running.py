@@ -69,18 +69,22 @@ def remember(run: Run, *arguments: str) -> str:
     return str(documents(run("remember", "--json", *arguments))[0]["id"])
 
 
-def at_terminal(db_url: str, *arguments: str, columns: int = 60, code: int = 0) -> str:
-    """Runs the command with a terminal as its output, and gives what it wrote there."""
+def at_terminal(
+    db_url: str, *arguments: str, columns: int = 60, code: int = 0, answer: str | None = None
+) -> str:
+    """Runs the command at a terminal, where a question is answered so, and gives what it wrote there."""
     ours, theirs = pty.openpty()
     environment = {**os.environ, "COLUMNS": str(columns), "TERM": "xterm"}
     process = subprocess.Popen(
         [*COMMAND, "--database-url", db_url, *arguments],
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL if answer is None else theirs,
         stdout=theirs,
         stderr=theirs,
         env=environment,
     )
     os.close(theirs)
+    if answer is not None:
+        os.write(ours, answer.encode())
     written = b""
     while select.select([ours], [], [], 30)[0]:
         try:

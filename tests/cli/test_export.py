@@ -36,7 +36,7 @@ def test_there_and_back(run: Run, another_url: str, tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert list(tmp_path.iterdir()) == [file]
     header, *lines = map(json.loads, file.read_text().splitlines())
-    assert header == {"export": 1, "language": "german", "memories": 3, "live_memories": 1}
+    assert header == {"export": 2, "language": "german", "memories": 3, "live_memories": 1, "items": 0}
     assert lines[0]["body"] == ESCAPES
     assert not set(ESCAPES) & set("\x1b\u202e\x9b") & set(file.read_text())
 
@@ -54,6 +54,35 @@ def test_there_and_back(run: Run, another_url: str, tmp_path: Path) -> None:
         assert connection.execute("select external_ref, language from memstore.users").fetchall() == [
             ("a", "german")
         ]
+
+
+@pytest.mark.usefixtures("full")
+def test_items_follow_the_memories(run: Run, db: Db, another_url: str, tmp_path: Path) -> None:
+    """Also from a file of the earlier format, which had none."""
+    db.execute(
+        "select memstore.put_items(memstore.find_user('a'),"
+        """ '[{"namespace": ["x"], "key": "1", "value": {"a": null}},"""
+        """ {"namespace": ["x"], "key": "2", "value": {},"""
+        """ "embeddings": [{"field": "$", "embedding": [0.1], "embedding_model": "m"}]}]')"""
+    )
+    file, again, earlier = (tmp_path / name for name in ("a.jsonl", "again.jsonl", "earlier.jsonl"))
+    assert run("export", str(file), "--account", "a").stdout == "exported\t5\n"
+    url = ("--database-url", another_url)
+    for new in (5, 0):
+        imported = invoke(*url, "import", str(file), "--account", "a", "--batch", "1").stdout
+        assert imported == f"imported\t{new}\nalready_there\t{5 - new}\n"
+    invoke(*url, "export", str(again), "--account", "a")
+    assert again.read_bytes() == file.read_bytes()
+
+    header, *lines = file.read_text().splitlines(keepends=True)
+    cut = tmp_path / "cut.jsonl"
+    cut.write_text("".join([header, *lines[:-1]]))
+    refused = invoke(*url, "import", str(cut), "--account", "a", code=1)
+    assert "1 of its 2 items" in " ".join(refused.stderr.split())
+    old = {**json.loads(header), "export": 1}
+    del old["items"]
+    earlier.write_text("".join([json.dumps(old), "\n", *lines[:3]]))
+    assert invoke(*url, "import", str(earlier), "--account", "a").stdout.startswith("imported\t0\n")
 
 
 def test_an_account_without_memories(run: Run, db: Db, another_url: str) -> None:
@@ -76,7 +105,7 @@ def test_an_account_without_memories(run: Run, db: Db, another_url: str) -> None
         (lambda text: text[:-30], "line 4: The line isn't JSON: "),
         (lambda text: text.replace('"body"', '"user_id"'), "line 2: The line isn't an object whose keys are"),
         (lambda text: text + text, "line 5: The line isn't an object whose keys are arguments of import_mem"),
-        (lambda text: text.replace('"export": 1', '"export": 2'), "line 1: The file was exported by another"),
+        (lambda text: text.replace('"export": 2', '"export": 3'), "line 1: The file was exported by another"),
         (
             lambda text: text.replace('"german"', "7", 1),
             "line 1: The line isn't as memstore export writes it.",

@@ -151,6 +151,14 @@ def test_a_session_starts(run: Run, client: str) -> None:
         assert told == {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": note}}
 
 
+def test_a_session_starts_in_a_scope(run: Run) -> None:
+    remember(run, "The store of pnpm is on /mnt.", "--scope", "project:x")
+    remember(run, "The store of pnpm is on /srv.", "--scope", "project:y")
+    remember(run, "Tea is green.")
+    told = run("hook", "session-start", "--scope", "project:x", stdin=recorded("cursor")).stdout
+    assert "/mnt" in told and "green" in told and "/srv" not in told
+
+
 @pytest.mark.parametrize("given", ["", "{", "[]", "null", '{"cwd": 7, "workspace_roots": [null]}', "\0"])
 def test_without_an_input_the_current_folder_counts(
     run: Run, given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -145,6 +145,16 @@ def test_in_and_out(home: Path, client: str, foreign: bool, project: bool) -> No
 
 
 @pytest.mark.parametrize("client", CLIENTS)
+def test_a_scope_is_that_of_server_and_hook(home: Path, client: str) -> None:
+    invoke("install", client, "--scope", "project:x")
+    servers = parsed(home / CLIENTS[client][0])
+    server = (servers.get("mcpServers") or servers["mcp_servers"])["memstore"]
+    assert server["args"] == ["mcp", "--scope", "project:x"]
+    hooks = (home / CLIENTS[client][1]).read_text()
+    assert "memstore hook session-start --scope project:x" in hooks
+
+
+@pytest.mark.parametrize("client", CLIENTS)
 def test_printing_writes_nothing(home: Path, client: str) -> None:
     shown = invoke("install", client, "--print").stdout
     assert all(str(home / name) in shown for name in CLIENTS[client])

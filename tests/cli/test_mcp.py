@@ -106,7 +106,7 @@ async def test_the_tools(db: Db, db_url: str) -> None:
     async with agent(db_url, "--claims") as session:
         tools = {tool.name: tool for tool in (await session.list_tools()).tools}
     assert list(tools) == [
-        *("recall", "remember", "correct", "forget", "list", "history"),
+        *("recall", "remember", "correct", "forget", "list", "search", "history"),
         *("propose", "challenge", "records"),
     ]
     for tool in tools.values():
@@ -133,10 +133,10 @@ async def test_the_tools(db: Db, db_url: str) -> None:
     def hinted(hint: str) -> set[str]:
         return {name for name, tool in tools.items() if getattr(tool.annotations, hint)}
 
-    assert hinted("read_only_hint") == {"recall", "list", "history", "records"}
+    assert hinted("read_only_hint") == {"recall", "list", "search", "history", "records"}
     assert hinted("destructive_hint") == {"forget"}
     assert hinted("idempotent_hint") == {
-        *("recall", "list", "history", "records"),
+        *("recall", "list", "search", "history", "records"),
         *("remember", "correct", "forget"),
     }
 
@@ -251,8 +251,62 @@ async def test_the_scope_is_the_configurations(db: Db, db_url: str) -> None:
 async def test_what_is_remembered_already_is_not_written_again(db: Db, db_url: str) -> None:
     async with agent(db_url) as session:
         first = await session.answer("remember", body="I use pnpm, not npm.")
-        assert await session.answer("remember", body=" I use pnpm, not npm.") == first
+        assert "already" not in first
+        again = await session.answer("remember", body=" I use pnpm, not npm.")
+        assert again == first | {"already": True}
         assert len((await session.answer("list"))["memories"]) == 1
+
+
+async def test_remember_tells_what_is_similar(db_url: str) -> None:
+    async with agent(db_url, "--scope", "project:x") as session, agent(db_url, "--scope", "y") as other:
+        old = await session.answer("remember", body="I use pnpm, not npm.")
+        await other.answer("remember", body="I use pnpm, not bun.")
+        unrelated = await session.answer("remember", body="Deploys happen on Tuesdays.")
+        assert "similar" not in unrelated and "advice" not in unrelated
+        new = await session.answer("remember", body="I use yarn, not npm.")
+        assert [each["id"] for each in new["similar"]] == [old["id"]]
+        assert "replacement" in new["advice"]
+        again = await session.answer("remember", body="I use yarn, not npm.")
+        assert again["already"] and "similar" not in again
+        both = await session.refusal("correct", target=old["id"], body="x", replacement=new["id"])
+        assert both.startswith("arguments_invalid (replacement): ")
+        for _ in range(2):  # a call may be repeated
+            told = await session.answer("correct", target=old["id"], replacement=new["id"])
+            assert told["id"] == new["id"]
+        listed = (await session.answer("list"))["memories"]
+        assert {each["id"] for each in listed} == {new["id"], unrelated["id"]}
+        refused = await session.refusal("correct", target=old["id"], replacement=unrelated["id"])
+        assert refused.startswith("not_supersedable (target): ")
+        assert "memories_body_shape (body)" in await session.refusal("correct", target=new["id"])
+
+
+async def test_search_finds_what_to_correct(db_url: str) -> None:
+    async with agent(db_url) as session:
+        old = await session.answer("remember", body="I use npm.")
+        new = await session.answer("correct", target=old["id"], body="I use pnpm, not npm.")
+        await session.answer("remember", body="Deploys happen on Tuesdays.")
+        found = (await session.answer("search", query="npm", maximum=1))["memories"]
+        assert [each["id"] for each in found] == [new["id"]]
+        assert found[0]["eligible"] and found[0]["score"] > 0
+        found = (await session.answer("search", query="npm", include_superseded=True))["memories"]
+        assert {old["id"], new["id"]} <= {each["id"] for each in found}
+        (superseded,) = (each for each in found if each["id"] == old["id"])
+        assert not superseded["eligible"] and superseded["superseded_by_id"] == new["id"]
+        assert (await session.answer("search", query=""))["memories"] == []
+
+
+async def test_a_page_after_a_memory_that_is_gone(db_url: str) -> None:
+    async with agent(db_url) as session:
+        written = [(await session.answer("remember", body=f"{n}"))["id"] for n in range(4)][::-1]
+        page = await session.answer("list", page_size=2)
+        assert [each["id"] for each in page["memories"]] == written[:2]
+        await session.answer("forget", id=written[1])
+        page = await session.answer("list", page_size=2, after=page["after"])
+        assert [each["id"] for each in page["memories"]] == written[2:]
+        by_id = await session.answer("list", after=written[2])
+        assert [each["id"] for each in by_id["memories"]] == written[3:]
+        refused = await session.refusal("list", after=f"{written[2]} yesterday")
+        assert refused.startswith("argument_invalid (after): ")
 
 
 async def test_the_life_of_a_memory(db: Db, db_url: str, log: Path) -> None:
@@ -409,7 +463,11 @@ REFUSED: list[tuple[str, dict[str, Any], list[str]]] = [
     ),
     ("remember", {"body": PRIVATE, "id": "mine"}, ["value_malformed (id): id is no UUID."]),
     ("remember", {"body": f"{PRIVATE}\0"}, ["text_not_storable (body): body holds a NUL character"]),
-    ("forget", {"id": UNKNOWN}, ["memory_not_found (id): The account has no such memory. list has the ids."]),
+    (
+        "forget",
+        {"id": UNKNOWN},
+        ["memory_not_found (id): The account has no such memory. search and"],
+    ),
     ("history", {"id": UNKNOWN}, ["memory_not_found (id): The account has no such memory."]),
     ("correct", {"target": UNKNOWN, "body": "x"}, ["not_supersedable (target): The memory cannot be"]),
     ("list", {"page_size": 201}, ["argument_invalid (page_size): `page_size` must be 1 to 200."]),

@@ -40,6 +40,78 @@ def test_remembering_twice_writes_once(run: Run) -> None:
     assert documents(run("remember", "I use pnpm.", "--scope", "x", "--json")) != [memory]
 
 
+def test_remember_tells_what_is_similar(run: Run, db_url: str) -> None:
+    old = remember(run, "I use pnpm, not npm.")
+    told = run("remember", "Deploys happen on Tuesdays.")
+    assert told.stderr == ""
+    deploys = told.stdout[:8]
+    told = run("remember", "I use yarn, not npm.")
+    new = told.stdout.split("\t")[0]
+    (line,) = complaints(told)
+    assert old in line and f"memstore replace ID {new}" in line and "pnpm" not in line
+    (document,) = documents(run("remember", "I use bun, not npm.", "--json"))
+    assert {each["memory"]["id"] for each in document["similar"]} == {old, new}
+    assert complaints(run("remember", "I use bun, not npm.", "--scope", "x"))
+    written = re.sub(" +\n?", " ", at_terminal(db_url, "remember", "Deploys happen on Mondays.", columns=90))
+    assert f"similar {deploys} user just now live Deploys happen on Tuesdays." in written
+    assert "memstore replace ID" in written
+
+
+def test_replace(run: Run) -> None:
+    old, new = remember(run, "I use npm."), remember(run, "I use pnpm.")
+    assert run("replace", old[:8], new[:8]).stdout == f"{new}\tI use pnpm.\n"
+    assert [each["id"] for each in documents(run("list", "--json"))] == [new]
+    (line,) = complaints(run("replace", old, new, code=1))
+    assert new in line  # what superseded it
+
+
+def test_search(run: Run, db_url: str) -> None:
+    old = remember(run, "I use npm.")
+    (new,) = documents(run("correct", old, "I use pnpm, not npm.", "--json"))
+    learned = remember(run, "Deploys happen on Tuesdays.", "--bucket", "learned", "--scope", "project:x")
+    assert run("search", "npm").stdout == (f"{new['id']}\t0.714286\t1.0\t\teligible\tI use pnpm, not npm.\n")
+    everything = run("search", "npm deploys", "--all").stdout.splitlines()
+    assert {line.split("\t")[0] for line in everything} == {old, new["id"], learned}
+    assert [line.split("\t")[4] for line in everything if line.startswith(old)] == ["superseded"]
+    assert len(run("search", "npm deploys", "--all", "--limit", "2").stdout.splitlines()) == 2
+    assert run("search", "npm deploys", "--scope", "").stdout.count("\n") == 1
+    assert run("search", "npm", "--filter", '{"k": 1}').stdout == ""
+    (document,) = documents(run("search", "npm", "--json"))
+    assert (document["memory"]["id"], document["eligible"]) == (new["id"], True)
+    assert "1.00" in at_terminal(db_url, "search", "npm", columns=90)
+    assert at_terminal(db_url, "search", "zebra") == "Nothing was found.\n"
+
+
+def test_erase(run: Run, db: Db) -> None:
+    for body in ("one", "two"):
+        remember(run, body, "--account", "customer-7")
+    remember(run, "three", "--account", "customer-8")
+    assert "needs --account" in run("erase", "--yes", code=2).stderr
+    (line,) = complaints(run("erase", "--account", "customer-7", code=2))
+    assert "2 memories" in line and "--yes" in line
+    assert run("erase", "--account", "customer-7", "--yes").stdout == "erased\t2\n"
+    assert "no account" in run("erase", "--account", "customer-7", "--yes", code=1).stderr
+    assert db.execute("select count(*) from memstore.memories").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("y", 0, 0), ("", 1, 1), ("n", 1, 1)])
+def test_erase_asks(db: Db, db_url: str, run: Run, answer: str, code: int, left: int) -> None:
+    remember(run, "one", "--account", "customer-7")
+    written = at_terminal(
+        db_url, "erase", "--account", "customer-7", columns=80, code=code, answer=f"{answer}\n"
+    )
+    assert "Erase the account customer-7 with its 1 memories? [y/N]" in written
+    assert db.execute("select count(*) from memstore.memories").fetchone() == (left,)
+
+
+def test_forget_scope(run: Run) -> None:
+    remember(run, "one", "--scope", "project:x")
+    kept = remember(run, "two")
+    assert "1 memories" in run("forget-scope", "project:x", code=2).stderr
+    assert run("forget-scope", "project:x", "--yes").stdout == "forgot\t1\n"
+    assert [each["id"] for each in documents(run("list", "--json"))] == [kept]
+
+
 def test_scopes_and_metadata(run: Run) -> None:
     options = ["--scope", "project:x", "--metadata", '{"ticket": 118}']
     (memory,) = documents(run("remember", "In x.", *options, "--json"))

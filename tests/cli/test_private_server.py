@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from memstore.embedders import ready
 from tests.cli.running import COMMAND
 from tests.servers import server_folder
 
@@ -60,11 +61,17 @@ def test_right_after_installing(place: Path, who: str) -> None:
     assert privately(place, "recall", "Install the deps.", **settings).stdout == (
         "[From memory: user, just now] I use pnpm, not npm.\n"
     )
+    quiet = "select user_floor, score_share from memstore.settings"
+    assert privately(place, "psql", "--", "-Atc", quiet, **settings).stdout == "0.2|0.4\n"
+    if ready():
+        assert privately(place, "recall", "Hello!", **settings).stdout == ""
+    privately(place, "configure", "user_floor=0", "score_share=0.1", **settings)
     query = ["psql", "--", "-Atc", "select id from memstore.memories"]
     assert privately(place, *query, **settings).stdout == f"{id}\n"
     # Left behind by an older version: brought up to date without being told to.
     older = "update memstore.deployment set checksum = repeat('0', 64) where name = 'sql'"
     privately(place, "psql", "--", "-c", older, **settings)
+    assert privately(place, "psql", "--", "-Atc", quiet, **settings).stdout == "0|0.1\n"
     assert "ok\tfunctions\t" in privately(place, "verify", **settings).stdout
 
 

@@ -90,7 +90,7 @@ def test_help_and_version() -> None:
     shown = invoke("--help").stdout
     assert invoke().stdout == shown
     groups = re.findall(r"^(\w+):\n", shown, re.MULTILINE)
-    assert groups == ["Options", "Memories", "Agents", "Claims", "Operator"]
+    assert groups == ["Options", "Memories", "Agents", "HTTP", "Claims", "Operator"]
     commands = re.findall(r"^  (\w+)   ", shown[shown.index("Memories:") :], re.MULTILINE)
     assert "remember" in commands
     for command in commands:

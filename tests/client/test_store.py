@@ -88,6 +88,39 @@ def test_a_connection_of_any_make(
         )
 
 
+@pytest.mark.parametrize("gone", ["the last", "all of a page"])
+def test_iterating_goes_on_where_memories_go(db: Db, db_url: str, account: UUID, gone: str) -> None:
+    """All of the others come, once and in their order, on both clients."""
+    with Store(db_url) as store:
+        store.set_maximum_live_memories(account, 500)
+        store.insert_memories(account, [{"body": f"{n}", "scope": "x"} for n in range(450)])
+        store.insert_memory(account, "another", scope="y")
+        found = store.iterate_memories(account, scopes=["x"])
+        first = [next(found) for _ in range(200)]
+        for memory in first if gone == "all of a page" else first[-1:]:
+            store.delete_memory(account, memory.id)
+        rest = list(found)
+        assert [each.body for each in [*first, *rest]] == [f"{n}" for n in reversed(range(450))]
+        assert list(store.iterate_memories(account, scopes=["x"], after=rest[-3].id)) == rest[-2:]
+        with pytest.raises(MemoryNotFound):
+            next(store.iterate_memories(account, after=first[-1].id))
+
+
+def test_iterating_asynchronously(db: Db, db_url: str, account: UUID) -> None:
+    async def bodies() -> list[str]:
+        async with AsyncStore(db_url) as store:
+            await store.set_maximum_live_memories(account, 500)
+            await store.insert_memories(account, [{"body": f"{n}"} for n in range(401)])
+            found = []
+            async for memory in store.iterate_memories(account):
+                found.append(memory.body)
+                if len(found) == 200:
+                    await store.delete_memory(account, memory.id)
+            return found
+
+    assert asyncio.run(bodies()) == [f"{n}" for n in reversed(range(401))]
+
+
 def test_a_pool_ends_each_call(db: Db, db_url: str, account: UUID) -> None:
     with ConnectionPool(db_url, min_size=1, kwargs={"row_factory": dict_row}) as pool:
         store = Store(pool)

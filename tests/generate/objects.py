@@ -72,7 +72,8 @@ def _with_pgvector(db: psycopg.Connection[Any], found: set[Object]) -> set[Objec
     if db.execute("select 1 from pg_available_extensions where name = 'vector'").fetchone():
         with db.transaction(force_rollback=True):
             db.execute("create extension vector schema public")
-            db.execute("select memstore.compile_scores(), memstore.revoke_public()")
+            db.execute("select memstore.compile_scores(), memstore.compile_item_similarities()")
+            db.execute("select memstore.revoke_public()")
             return {each for each in _objects(db) - found if each[0] == "function"}
     text = (schema.sql_dir().parent / NAME).read_text(encoding="utf-8")
     listed = {(kind, name.replace("''", "'"), digest) for digest, kind, name in _LINE.findall(text)}

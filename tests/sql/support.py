@@ -15,8 +15,9 @@ from psycopg.types.json import Jsonb
 
 type_of = {
     "embedding": "real[]",
-    "scopes": "text[]",
-    **dict.fromkeys(("evidence_refs", "filter", "memories", "memory", "metadata"), "jsonb"),
+    **dict.fromkeys(("scopes", "namespace"), "text[]"),
+    **dict.fromkeys(("conditions", "evidence_refs", "filter", "item", "items", "keys"), "jsonb"),
+    **dict.fromkeys(("memories", "memory", "metadata", "value"), "jsonb"),
 }
 
 # Stands in bodies that are refused. No refusal of a function repeats it.
@@ -52,12 +53,16 @@ STATES = {
     "count_is_kept": "MS015",
     "role_bound": "MS016",
     "role_unbound": "MS017",
+    "item_changed": "MS018",
+    "item_is_kept": "MS019",
     "migration_changed": "MS020",
     "deployment_newer": "MS021",
     "yoyo_locked": "MS022",
     "owner_differs": "MS023",
     "rows_absent": "MS024",
     "restored_by_inserts": "MS025",
+    "token_invalid": "MS030",
+    "scope_missing": "MS031",
 }
 _SUFFIXES = {"_shape": "23514", "_fkey": "23503", "_key": "23505", "_pkey": "23505"}
 

@@ -8,6 +8,7 @@ import json
 import logging
 import sys
 from datetime import UTC, date, datetime, timedelta
+from hashlib import sha256
 from uuid import uuid4
 
 import memstore
@@ -93,6 +94,58 @@ def work(store: Recorder, role: str) -> None:
         assert store.export_account(actor) and list(store.export_memories(actor))
         assert store.store_statistics()
 
+    if hasattr(store.store, "similar_memories"):
+        assert new.id in {memory.id for memory in store.iterate_memories(actor)}
+        assert store.similar_memories(actor, new.body)[0].memory.id == new.id
+    if hasattr(store.store, "search_memories"):
+        assert store.get_user(actor).external_ref == f"client-{unique}"
+        assert [memory.id for memory in store.search_memories(actor, "pnpm")] == [new.id]
+        assert store.explain_recall(actor, "pnpm")[0].outcome == "attached"
+        chain = store.memory_histories(actor, [new.id])
+        assert [member.memory.id for member in chain] == [first.id, new.id]
+        assert store.delete_history(actor, new.id) == 2
+    if hasattr(store.store, "put_items"):
+        path = {"namespace": ["a", "b"], "key": "k"}
+        put = {**path, "value": {"text": "An item."}, "ttl_seconds": 3600}
+        assert store.item_violations(put) == []
+        store.set_maximum_items(actor, maximum_items=10)
+        (version,) = store.put_items(actor, [put])
+        assert [item.version for item in store.get_items(actor, [path])] == [version]
+        assert store.renew_items(actor, [path]) == 1
+        assert [found.item.key for found in store.search_items(actor, query="item")] == ["k"]
+        assert store.list_item_namespaces(actor) == [("a", "b")]
+        exported = store.export_items(actor)
+        past = {**path, "key": "past", "value": {}, "ttl_seconds": 1, "expires_at": "2026-01-02T03:04:05Z"}
+        assert store.import_items(actor, [*exported, past]) == 1
+        assert store.delete_expired_items(actor) == 1
+        assert store.import_items(actor, [past]) == 1
+        assert store.prune_items() >= 1
+    if hasattr(store.store, "create_token"):
+        store.grant_serve(role)
+        store.revoke_api(role)
+        token = store.create_token(actor, "An agent.")
+        digest = sha256(token.token.encode()).digest()
+        assert store.authenticate_token(digest).id == token.id
+        assert store.authorize_call(digest, "recall") == actor
+        login, session = store.create_login(actor), sha256(unique.encode()).digest()
+        assert store.redeem_login(sha256(login.token.encode()).digest(), session).actor == actor
+        delegated = store.delegate_token(session, "Another agent.")
+        assert {token.id, delegated.id} <= {each.id for each in store.list_tokens(actor)}
+        assert store.revoke_token(actor, token.id)
+    if hasattr(store.store, "list_own_claims"):
+        assert store.count_claims(steward)
+        own = store.insert_memory(
+            actor,
+            "Another claim.",
+            bucket="system",
+            slug=f"sys:own-{unique}",
+            tier="glass",
+            as_of=date(2026, 1, 2),
+            admission="candidate",
+            evidence_refs=EVIDENCE,
+        )
+        assert [item.memory.id for item in store.list_own_claims(actor)] == [own.id]
+
     store.grant_api(role)
     store.revoke_api(role)
     if hasattr(store.store, "bind_role"):
@@ -102,7 +155,9 @@ def work(store: Recorder, role: str) -> None:
     if hasattr(store.store, "rebuild_words"):
         store.rebuild_words()
     if hasattr(store.store, "verify_store"):
-        assert not [item for item in store.verify_store() if item.violations]
+        # Between the migrations and the code, an earlier version's list of objects isn't the store's.
+        broken = [item for item in store.verify_store() if item.violations and item.invariant != "guards"]
+        assert not broken, broken
     assert store.schema_version() >= 1
     assert store.delete_user(actor) > 0
     store.forget_embedding_model(f"model-{unique}")

@@ -46,6 +46,48 @@ insert into memstore.api_roles (role, known) values ('r', array[null]);
 -- api_roles_pkey
 insert into memstore.api_roles (role) values ('r'), ('r');
 
+-- tokens_user_id_shape
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select null::uuid, 'agent', 'x', '{recall}'::text[], sha256('x'), now(), now() + interval '1 day';
+
+-- tokens_user_id_fkey
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select '00000000-0000-4000-8000-000000000009'::uuid, 'agent', 'x', '{recall}'::text[], sha256('x'), now(), now() + interval '1 day';
+
+-- tokens_kind_shape
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select memstore.find_user('a'), 'other', 'x', '{recall}'::text[], sha256('x'), now(), now() + interval '1 day';
+
+-- tokens_name_shape
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select memstore.find_user('a'), 'agent', '', '{recall}'::text[], sha256('x'), now(), now() + interval '1 day';
+
+-- tokens_scopes_shape
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select memstore.find_user('a'), 'agent', 'x', '{all}'::text[], sha256('x'), now(), now() + interval '1 day';
+
+-- tokens_digest_shape
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select memstore.find_user('a'), 'agent', 'x', '{recall}'::text[], 'short'::bytea, now(), now() + interval '1 day';
+
+-- tokens_inserted_at_shape
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select memstore.find_user('a'), 'agent', 'x', '{recall}'::text[], sha256('x'), null::timestamptz, now() + interval '1 day';
+
+-- tokens_expires_at_shape
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select memstore.find_user('a'), 'login', 'x', '{recall}'::text[], sha256('x'), now(), now() + interval '2 hours';
+
+-- tokens_digest_key
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at)
+select memstore.find_user('a'), 'agent', 'x', '{recall}'::text[], sha256('x'), now(), now() + interval '1 day'
+from generate_series(1, 2);
+
+-- tokens_pkey
+insert into memstore.tokens (user_id, kind, name, scopes, digest, inserted_at, expires_at, id)
+select memstore.find_user('a'), 'agent', 'x', '{recall}'::text[], sha256(n::text::bytea), now(), now() + interval '1 day', '00000000-0000-4000-8000-000000000009'::uuid
+from generate_series(1, 2) n;
+
 -- settings_singleton_shape
 insert into memstore.settings (singleton) values (false);
 
@@ -78,6 +120,12 @@ update memstore.settings set source_share = null;
 
 -- settings_registered_models_only_shape
 update memstore.settings set registered_models_only = null;
+
+-- settings_user_floor_shape
+update memstore.settings set user_floor = null;
+
+-- settings_score_share_shape
+update memstore.settings set score_share = 2;
 
 -- settings_system_recall_enabled_shape
 update memstore.settings set system_recall_enabled = null;
@@ -162,6 +210,77 @@ values (pg_temp.id(13), memstore.find_user('s'), 'challenge', null, null, 'x', n
 -- memory_admissions_challenge_id_fkey
 insert into memstore.memory_admissions (memory_id, user_id, role, verdict, challenge_id, ground, evidence_refs)
 values (pg_temp.id(20), memstore.find_user('s'), 'refutation', null, pg_temp.id(99), 'x', null);
+
+-- users_maximum_items_shape
+update memstore.users set maximum_items = -1;
+
+-- users_stored_items_shape
+update memstore.users set stored_items = -1;
+
+-- settings_maximum_items_shape
+update memstore.settings set maximum_items = null;
+
+-- items_user_id_shape
+insert into memstore.items (namespace, key, value, language) values ('{a}', 'k', '{}', 'english');
+
+-- items_user_id_fkey
+insert into memstore.items (user_id, namespace, key, value, language)
+values (pg_temp.id(99), '{a}', 'k', '{}', 'english');
+
+-- items_namespace_shape
+insert into memstore.items (user_id, namespace, key, value) values (memstore.find_user('s'), '{}', 'k', '{}');
+
+-- items_key_shape
+insert into memstore.items (user_id, namespace, key, value) values (memstore.find_user('s'), '{a}', '', '{}');
+
+-- items_value_shape
+insert into memstore.items (user_id, namespace, key, value) values (memstore.find_user('s'), '{a}', 'k', '[]');
+
+-- items_indexed_shape
+insert into memstore.items (user_id, namespace, key, value, indexed)
+values (memstore.find_user('s'), '{a}', 'k', '{}', null);
+
+-- items_language_shape
+insert into memstore.items (user_id, namespace, key, value, language)
+values (memstore.find_user('s'), '{a}', 'k', '{}', 'klingon');
+
+-- items_ttl_seconds_shape
+insert into memstore.items (user_id, namespace, key, value, ttl_seconds, expires_at)
+values (memstore.find_user('s'), '{a}', 'k', '{}', 0, now());
+
+-- items_expires_at_shape
+insert into memstore.items (user_id, namespace, key, value, expires_at)
+values (memstore.find_user('s'), '{a}', 'k', '{}', now());
+
+-- items_version_shape
+update memstore.items set version = null;
+
+-- items_inserted_at_shape
+update memstore.items set inserted_at = null;
+
+-- items_updated_at_shape
+update memstore.items set updated_at = inserted_at - interval '1 second';
+
+-- items_path_key
+insert into memstore.items (user_id, namespace, key, value) values (memstore.find_user('s'), '{kept}', 'k', '{}');
+
+-- item_is_kept
+update memstore.items set value = '{}';
+
+-- item_embeddings_item_id_fkey
+insert into memstore.item_embeddings values (pg_temp.id(99), '$', '{1,2}', 'm');
+
+-- item_embeddings_embedding_model_fkey
+delete from memstore.embedding_models where name = 'of items';
+
+-- item_embeddings_field_shape
+insert into memstore.item_embeddings select id, '', '{1,2}', 'm' from memstore.items;
+
+-- item_embeddings_embedding_shape
+insert into memstore.item_embeddings select id, 'x', '{0,0}', 'm' from memstore.items;
+
+-- item_embeddings_embedding_model_shape
+insert into memstore.item_embeddings select id, 'x', '{1,2}', '' from memstore.items;
 
 -- memory_is_immutable
 update memstore.memories set body = 'x' where id = pg_temp.id(13);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,7 @@ def synthesise(conninfo: str, name: str) -> None:
 _CALLS = """
 select memstore.create_user(external_ref => ref) from unnest('{a,b,s,gone}'::text[]) ref;
 select memstore.set_steward(memstore.find_user('s'), true);
+select memstore.create_token(memstore.find_user('a'), 'laptop');
 select memstore.register_embedding_model('registered', 3), memstore.configure(maximum_attached => 7);
 create function pg_temp.account(ref text) returns uuid language sql as 'select memstore.find_user(ref)';
 create function pg_temp.memory(n integer) returns uuid language sql as $$
@@ -83,16 +85,27 @@ select memstore.promote_memory(
 select memstore.supersede_memory(
   pg_temp.account('s'), pg_temp.memory(23), 'a correction',
   evidence_refs => '[{"kind": "url", "ref": "r", "digest": "d"}]');
+select memstore.put_items(pg_temp.account(ref), jsonb_build_array(
+  '{"namespace": ["kept", "a.b"], "key": "%", "value": {"text": "Straße"}, "ttl_seconds": 1e8}'::jsonb,
+  '{"namespace": ["kept"], "key": "k", "value": {"n": 1e-7}, "embeddings":
+    [{"field": "$", "embedding": [1, 2], "embedding_model": "of items"}]}'::jsonb))
+from unnest('{s,b,gone}'::text[]) ref;
+select memstore.put_items(
+  pg_temp.account('s'), '[{"namespace": ["kept"], "key": "gone", "value": null}]');
+select memstore.set_maximum_items(pg_temp.account('b'), 1);
 select memstore.delete_user(pg_temp.account('gone'));
 select memstore.set_maximum_live_memories(id, live_memories) from memstore.users where external_ref < 'c';
 """
 
 
 def fill(conninfo: str) -> None:
-    """Writes something of every kind through the functions."""
+    """Writes something of every kind through the functions that the store has."""
     with psycopg.connect(conninfo, autocommit=True) as connection:
+        functions = "select proname::text from pg_proc where pronamespace = 'memstore'::regnamespace"
+        there = names(connection, functions)
         for statement in _CALLS.split(";\n"):
-            connection.execute(statement.encode())
+            if there.issuperset(re.findall(r"memstore\.(\w+)\(", statement)):
+                connection.execute(statement.encode())
 
 
 def content(conninfo: str) -> dict[str, list[Any]]:

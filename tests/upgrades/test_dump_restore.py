@@ -265,9 +265,9 @@ class TestOtherWays:
         chosen.write_text("\n".join(kept))
         self._restored(move, target, archive, f"--use-list={chosen}")  # goes on after errors
         lost = altered(target)
-        assert [(kind, state) for kind, _, state in lost] == [("constraint", "absent")] * 7 + [
+        assert [(kind, state) for kind, _, state in lost] == [("constraint", "absent")] * 11 + [
             ("policy", "absent")
-        ] * 4
+        ] * 5
         assert all(name.endswith("_fkey") for kind, name, _ in lost if kind == "constraint")
 
     def test_with_the_indexes_for_large_accounts(self, move: Move, target: str, tmp_path: Path) -> None:
@@ -351,7 +351,8 @@ class TestDataAlone:
 
     def test_by_chosen_tables(self, move: Move, source: str, target: str, data: Path) -> None:
         schema.migrate(target)
-        tables = "users", "embedding_models", "memories", "memory_admissions", "settings"
+        tables = ["users", "embedding_models", "memories", "memory_admissions", "settings"]
+        tables += ["items", "item_embeddings", "item_versions", "tokens"]
         restore(move, target, data, *[f"--table={table}" for table in tables])
         self._is_restored(source, target)
 

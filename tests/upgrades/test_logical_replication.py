@@ -84,7 +84,7 @@ def test_what_stays_behind_otherwise(pair: tuple[str, str]) -> None:
     follow(publisher, subscriber, "behind")
     try:
         wait(subscriber, FIVE)
-        assert {name for name, _, _ in broken(subscriber)} == {"claim_counter"}
+        assert {name for name, _, _ in broken(subscriber)} == {"claim_counter", "item_versions"}
     finally:
         stop(publisher, subscriber, "behind")
         with psycopg.connect(subscriber, autocommit=True) as connection:
@@ -109,10 +109,13 @@ def test_it_follows_and_takes_over(pair: tuple[str, str]) -> None:
             " from memstore.memories where bucket = 'system' and not promoted and superseded_at is null"
         )
     assert caught_up(publisher, subscriber)
-    assert broken(subscriber) == []
+    assert {name for name, _, _ in broken(subscriber)} == {"item_versions"}
     stop(publisher, subscriber, "follower")
     schema.migrate(subscriber)
     with psycopg.connect(subscriber, autocommit=True) as connection:
+        (block,) = [block.code for block in blocks("migrations/README.md", "sh") if "setval" in block.code]
+        ((advanced,),) = [re.findall(r"select setval[^\"]+", block)]
+        connection.execute(advanced.encode())
         assert schema.altered_objects(connection) == []
         recalled = "select note from memstore.recall(memstore.find_user('later'), 'street')"
         assert "Streets" in str(connection.execute(recalled).fetchone())

@@ -140,10 +140,17 @@ class TestRollback:
                     MIGRATIONS[:-steps]
                 )
             after = content(database)
+            if "items" not in after:  # whose models' names went with them
+                before["embedding_models"] = [
+                    each for each in before["embedding_models"] if each["name"] != "of items"
+                ]
             assert without_what_came_later(before, after) == {k: v for k, v in after.items() if v}
             assert schema.migrate(database) == MIGRATIONS[-steps:]
             assert dump(database) == fresh
             again = content(database)
+            if "users" in after and "items" not in after:
+                for user in (*before["users"], *again["users"]):
+                    del user["stored_items"], user["maximum_items"]
             if "users" in after and "memories" not in after:
                 # What recall can attach is counted from the memories that are there.
                 assert {str(user.pop("candidates")) for user in again["users"]} == {"{}"}

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 _GROUPS = {
     "Memories": ("memories", "transfer"),
     "Agents": ("mcp", "install", "hook"),
+    "HTTP": ("http",),
     "Claims": ("claims",),
     "Operator": ("operator",),
 }

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memstore import hooks
-from memstore.cli.application import commands_of
+from memstore.cli.application import Scopes, commands_of
 from memstore.cli.errors import UsageError, reported
 from memstore.cli.parameters import Argument, Command
 
@@ -22,7 +22,11 @@ _EVENTS = {"session-start": hooks.SESSION_START}
 
 
 @command("memstore hook session-start < input.json")
-def hook(session: "Session", event: Annotated[str, Argument(metavar="EVENT", help="session-start.")]) -> None:
+def hook(
+    session: "Session",
+    event: Annotated[str, Argument(metavar="EVENT", help="session-start.")],
+    scopes: Scopes = None,
+) -> None:
     """Answer a hook of an agent's client: recall for the folder that a session starts in.
 
     memstore install puts it into the client's configuration. The hook's input is JSON on standard input, and
@@ -30,10 +34,10 @@ def hook(session: "Session", event: Annotated[str, Argument(metavar="EVENT", hel
     code is always 0, since some clients stop at others.
     """
     with suppress(Exception):
-        reported(partial(_answer, session, event))
+        reported(partial(_answer, session, event, scopes))
 
 
-def _answer(session: "Session", event: str) -> None:
+def _answer(session: "Session", event: str, scopes: list[str] | None) -> None:
     if event not in _EVENTS:
         raise UsageError(f"there is no such event; there is {', '.join(_EVENTS)}")
     given = _read_input()
@@ -41,7 +45,7 @@ def _answer(session: "Session", event: str) -> None:
     if actor is None:
         return
     # Whose memories bear on the folder; its name is the query.
-    found = session.store.recall(actor, hooks.folder(given).name, strict=True)
+    found = session.store.recall(actor, hooks.folder(given).name, scopes=scopes, strict=True)
     told = hooks.answer(str(given.get("hook_event_name") or _EVENTS[event]), found.note)
     if told:
         print(told)

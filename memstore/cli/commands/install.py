@@ -20,13 +20,16 @@ command = commands_of(COMMANDS)
 @command(
     "memstore install claude-code",
     "memstore install codex --account me",
-    "memstore install cursor --project",
+    "memstore install cursor --project --scope project:x",
     "memstore install claude-code --uninstall",
 )
 def install(
     session: "Session",
     client: Annotated[str, Argument(metavar="CLIENT", help="claude-code, codex or cursor.")],
     project: Annotated[bool, Option("--project", help="In the files of the project in this folder.")] = False,
+    scope: Annotated[
+        str | None, Option(metavar="NAME", help="The project, session or agent that memories are for.")
+    ] = None,
     uninstall: Annotated[bool, Option("--uninstall", help="Take it out again.")] = False,
     print_: Annotated[bool, Option("--print", help="Print what would be written; write nothing.")] = False,
 ) -> None:
@@ -37,9 +40,9 @@ def install(
     server is connected has the session's note alone; Cursor has no such hook. Other entries of the files stay
     as they are, and a file that can't be read is left alone.
 
-    --account and --database-url are those of the server. A database's password doesn't belong there: keep it
-    in ~/.pgpass, or set MEMSTORE_DATABASE_URL where the client is started. Files of a project name the
-    command without its path, so that they hold on every machine.
+    --account, --scope and --database-url are those of the server. A database's password doesn't belong there:
+    keep it in ~/.pgpass, or set MEMSTORE_DATABASE_URL where the client is started. Files of a project name
+    the command without its path, so that they hold on every machine.
     """
     from memstore.cli.clients import CLIENTS
     from memstore.cli.editing import Unreadable
@@ -48,7 +51,7 @@ def install(
     if client not in CLIENTS:
         raise UsageError(f"there is no client {client}; there are {', '.join(CLIENTS)}")
     program = "memstore" if project else _program()
-    entries = CLIENTS[client](Path.cwd() if project else None, program, _options(session))
+    entries = CLIENTS[client](Path.cwd() if project else None, program, _options(session, scope))
     try:
         work = Installation(list(entries))
         if print_:
@@ -92,8 +95,9 @@ def _program() -> str:
     return shutil.which("memstore") or "memstore"
 
 
-def _options(session: "Session") -> list[str]:
+def _options(session: "Session", scope: str | None) -> list[str]:
     options = ["--account", session.account] if session.account_given else []
+    options += [] if scope is None else ["--scope", scope]
     if url := session.given_url:
         from psycopg.conninfo import conninfo_to_dict
 

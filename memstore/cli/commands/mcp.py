@@ -38,10 +38,10 @@ def mcp(
     """Serve the memories of one account to an agent, by the Model Context Protocol on stdin and stdout.
 
     The client starts it; put its command and arguments into the client's configuration, with the full path
-    of memstore where the client doesn't find it. The tools are remember, correct, forget, list, recall and
-    history; with --claims also propose, challenge and records. None of them names an account or a scope: two
-    are two entries of the configuration. With a login that memstore bind bound to an account, --account is
-    left out, and the agent can reach no other account.
+    of memstore where the client doesn't find it. The tools are remember, correct, forget, list, search,
+    recall and history; with --claims also propose, challenge and records. None of them names an account or a
+    scope: two are two entries of the configuration. With a login that memstore bind bound to an account,
+    --account is left out, and the agent can reach no other account.
 
     A database's URL with a password is better given as MEMSTORE_DATABASE_URL, in the entry's env, than as an
     argument, which other users of the machine can see. Without one, servers and commands of one user share

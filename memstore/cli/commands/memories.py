@@ -18,7 +18,9 @@ from memstore.cli.application import (
     Scopes,
     Source,
     Text,
+    Yes,
     commands_of,
+    confirm,
     day,
     evidence_refs_of,
     json_of,
@@ -26,8 +28,9 @@ from memstore.cli.application import (
     read_turn,
     show_first,
 )
+from memstore.cli.errors import UsageError
 from memstore.cli.output import complain
-from memstore.cli.parameters import Command, Option
+from memstore.cli.parameters import Argument, Command, Option
 from memstore.models import Recall
 
 # Not at run time: help texts and completion would wait for psycopg.
@@ -56,8 +59,10 @@ def remember(
     """Remember one thing, unless it is remembered already."""
     body = read_text(text)
     keys = json_of("--metadata", metadata)
+    actor = session.writer()
+    similar = session.similar(actor, body, scope)
     memory = session.store.insert_memory(
-        session.writer(),
+        actor,
         body,
         bucket=bucket or "",
         source_ref=source,
@@ -66,7 +71,9 @@ def remember(
         metadata=keys,
         id=id,
     )
-    session.out.memory(memory, "remembered")
+    # Of what was there already, that was told before.
+    there = any(each.memory.id == memory.id for each in similar)
+    session.out.remembered(memory, [] if there else similar)
 
 
 @command("memstore correct 6f1d2a90 'I use pnpm 9, not npm.'")
@@ -110,12 +117,56 @@ def correct(
     session.out.memory(memory, "corrected")
 
 
+@command("memstore replace 6f1d2a90 8e2f5c0e")
+def replace(
+    session: "Session",
+    id: Id,
+    by: Annotated[str, Argument(metavar="BY", help="The one that takes its place, likewise.")],
+) -> None:
+    """Replace a memory by another one that is there already, which supersedes it."""
+    actor, target = session.find(id)
+    _, replacement = session.find(by)
+    session.clean_later(deleted=False)
+    session.store.supersede_with(actor, target, replacement)
+    session.out.memory(session.store.get_memory(actor, replacement), "replaced by")
+
+
 @command("memstore forget 6f1d2a90")
 def forget(session: "Session", id: Id) -> None:
     """Forget a memory: it is deleted, for good."""
     actor, found = session.find(id)
     session.clean_later()
     session.out.memory(session.store.delete_memory(actor, found), "forgot")
+
+
+@command("memstore forget-scope project:x", name="forget-scope")
+def forget_scope(
+    session: "Session",
+    scope: Annotated[str, Argument(metavar="NAME", help="The project, session or agent.")],
+    yes: Yes = False,
+) -> None:
+    """Forget all memories of one scope, live and superseded, for good."""
+    actor = session.existing()
+    memories = session.store.iterate_memories(actor, include_superseded=True, scopes=[scope])
+    number = sum(memory.scope is not None for memory in memories)
+    confirm(f"Forget the {number} memories of the scope {scope}?", yes)
+    session.clean_later()
+    session.out.facts({"forgot": session.store.delete_scope(actor, scope)})
+
+
+@command("memstore erase --account customer-7")
+def erase(session: "Session", yes: Yes = False) -> None:
+    """Erase an account, which --account has to name: its memories in every bucket, for good.
+
+    The texts that it wrote on others' claims go too; the records themselves stay.
+    """
+    if not session.account_given:
+        raise UsageError("erase needs --account, with the account to erase")
+    actor = session.existing()
+    number = sum(1 for _ in session.store.iterate_memories(actor, include_superseded=True))
+    confirm(f"Erase the account {session.account} with its {number} memories?", yes)
+    session.clean_later()
+    session.out.facts({"erased": session.store.delete_user(actor)})
 
 
 @command(
@@ -140,8 +191,8 @@ def list_(
     else:
         actor, start = session.find(after)
     memories = (
-        session.memories(
-            actor, bucket=bucket, superseded=superseded, after=start, scopes=scopes, filter=wanted
+        session.store.iterate_memories(
+            actor, bucket=bucket, include_superseded=superseded, after=start, scopes=scopes, filter=wanted
         )
         if actor
         else iter(())
@@ -151,6 +202,38 @@ def list_(
         session.out.remark("There are no memories.")
     elif next(memories, None):
         complain(f"There are more: go on with --after {last.id}")
+
+
+@command(
+    "memstore search 'package manager'",
+    "memstore search pnpm --all --scope project:x --limit 3",
+)
+def search(
+    session: "Session",
+    text: Annotated[str, Argument(metavar="TEXT", help="What to look for; - reads it from standard input.")],
+    superseded: Annotated[bool, Option("--all", help="Also those that were superseded.")] = False,
+    scopes: Scopes = None,
+    filter: Filter = None,
+    limit: Limit = 10,
+) -> None:
+    """Search the memories, best first, with their scores: overall, of words and of meaning.
+
+    The state says whether a recall for this text could attach it: eligible, else live or superseded.
+    """
+    query = read_turn(text)
+    wanted = json_of("--filter", filter)
+    actor = session.reader()
+    found = (
+        session.store.rank_memories(
+            actor, query, scopes=scopes, filter=wanted, maximum=limit, include_superseded=superseded
+        )
+        if actor
+        else []
+    )
+    found = [each for each in found if each.score > 0]
+    session.out.ranked(found)
+    if not found:
+        session.out.remark("Nothing was found.")
 
 
 @command("memstore show 6f1d2a90")

@@ -29,7 +29,7 @@ def import_(
     file: Annotated[BinaryIO, Argument("FILE", "JSON Lines; - reads standard input.", file=True)],
     batch: Annotated[int, Option(metavar="NUMBER", min=1, help="The lines of one transaction.")] = 1000,
     raise_ceiling: Annotated[
-        bool, Option("--raise-ceiling", help="Of an export: raise a ceiling that is too low for it.")
+        bool, Option("--raise-ceiling", help="Of an export: raise ceilings that are too low for it.")
     ] = False,
 ) -> None:
     """Remember what a file has: a JSON object a line.
@@ -79,8 +79,8 @@ def export(
 ) -> None:
     """Export all that the account owns, as JSON Lines for memstore import.
 
-    That is its memories in every bucket, with embeddings, times and history. The records about claims aren't
-    exported, nor what the operator decides: the ceiling, and which accounts are stewards.
+    That is its memories in every bucket, with embeddings, times and history, and its items. The records about
+    claims aren't exported, nor what the operator decides: the ceilings, and which accounts are stewards.
     """
     from memstore.cli.exporting import export, private_file
 

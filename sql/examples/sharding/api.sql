@@ -33,7 +33,7 @@ select
   end;$$
 
         -- The claims' shard or the account's, by the bucket.
-        when p.proname in ('insert_memory', 'list_memories') then format($$
+        when p.proname in ('insert_memory', 'list_memories', 'search_memories') then format($$
   if bucket like '%%system%%' then
     %s
   else
@@ -60,8 +60,9 @@ select
   end if;$$, c.on_account, c.on_claims)
 
         -- An id is the account's own, or else a claim's.
-        when p.proname in ('get_memory', 'memory_history', 'set_embedding', 'supersede_memory', 'delete_memory')
-        then format($$
+        when p.proname in (
+          'get_memory', 'memory_history', 'set_embedding', 'supersede_memory', 'delete_memory', 'delete_history'
+        ) then format($$
   begin
     %s
   exception when sqlstate 'MS002' or sqlstate 'MS003' then
@@ -94,7 +95,7 @@ select
     v_claims constant jsonb := claims.export_account($1);
     v_count text;
   begin
-    foreach v_count in array array['memories', 'live_memories'] loop
+    foreach v_count in array array['memories', 'live_memories', 'items'] loop
       v_account := v_account || jsonb_build_object(
         v_count, (v_account ->> v_count)::bigint + (v_claims ->> v_count)::bigint
       );
@@ -131,15 +132,38 @@ select
     note := nullif(array_to_string(v_lines[:v_own] || v_claims.note || v_lines[v_own + 1:], E'\n'), '');
   end;$$, s.maximum_attached, s.maximum_attached_characters)
 
-        -- Claims, the directory, and what needs no account.
+        -- Chains are within a shard.
+        when p.proname = 'memory_histories' then $$
+  return query
+  select * from accounts.memory_histories($1, $2)
+  union all
+  select * from claims.memory_histories($1, $2)
+  order by 1;$$
+
+        -- Stewards are marked on the claims shard, and each shard counts what it has.
+        when p.proname = 'get_user' then $$
+  declare
+    v_claims record;
+  begin
+    select u.* into external_ref, language, steward, live_memories, maximum_live_memories, inserted_at
+    from accounts.get_user($1) u;
+    select u.* into v_claims from claims.get_user($1) u;
+    steward := v_claims.steward;
+    live_memories := live_memories + v_claims.live_memories;
+  end;$$
+
+        -- Claims, the directory with its tokens, and what needs no account.
         when p.proname in (
-          'challenge_memory', 'find_user', 'help', 'list_claims', 'list_records', 'list_rules', 'memory_status',
-          'memory_violations', 'promote_memory', 'rank_claims', 'read_json', 'record_admission', 'refute_challenge',
-          'schema_version'
+          'challenge_memory', 'count_claims', 'create_login', 'find_user', 'help', 'item_violations', 'list_claims', 'list_own_claims',
+          'list_records', 'list_rules', 'list_tokens', 'memory_status', 'memory_violations', 'promote_memory',
+          'rank_claims', 'read_json', 'record_admission', 'refute_challenge', 'revoke_token', 'schema_version'
         ) then c.on_claims
 
-        -- The account's own buckets.
-        when p.proname in ('delete_scope', 'memories_as_of', 'rank_memories', 'supersede_with') then c.on_account
+        -- The account's own buckets, and its items.
+        when p.proname in (
+          'delete_expired_items', 'delete_scope', 'explain_recall', 'export_items', 'get_items', 'list_item_namespaces',
+          'memories_as_of', 'put_items', 'rank_memories', 'renew_items', 'search_items', 'similar_memories', 'supersede_with'
+        ) then c.on_account
       end
     from (
       select
@@ -147,7 +171,14 @@ select
         format(g.call, 'claims', p.proname, g.given) as on_claims
       from (
         select
-          case when p.proretset then 'return query select * from %s.%I(%s);' else 'return %s.%I(%s);' end as call,
+          case
+            when p.proretset then 'return query select * from %s.%I(%s);'
+            when p.proallargtypes is not null then
+              'select r.* into '
+              || array_to_string(p.proargnames[p.pronargs + 1:], ', ')
+              || ' from %s.%I(%s) r;'
+            else 'return %s.%I(%s);'
+          end as call,
           (select coalesce(string_agg('$' || n, ', '), '') from generate_series(1, p.pronargs) n) as given
       ) g
     ) c

@@ -52,6 +52,7 @@ begin
     v_candidate.steward := false;
     v_candidate.maximum_live_memories := (select s.maximum_live_memories from memstore.settings s);
     v_candidate.live_memories := 0;
+    v_candidate.stored_items := 0;
     v_candidate.inserted_at := clock_timestamp();
     if not memstore.users_obey(v_candidate) then
       perform memstore.refuse_row('users', memstore.users_broken(v_candidate));

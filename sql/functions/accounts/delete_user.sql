@@ -12,19 +12,20 @@ set enable_mergejoin = off
 set jit = off
 as $$
 /*
-delete_user: erases an account with all of its memories.
+delete_user: erases an account with all of its memories and items.
 
 Example:
   select memstore.delete_user(memstore.find_user('account-1'));
 Result:
   1
 
-Deletes all memories of the account, live and superseded, of every bucket, with the records on its claims, and the
-account. Another account's claim that one of these memories had replaced stays superseded; it then points at that
+Deletes all memories of the account, live and superseded, of every bucket, with the records on its claims, all of its
+items, and the account. Another account's claim that one of these memories had replaced stays superseded; it then points at that
 memory's own replacement, or at nothing. Records that the account wrote on others' claims stay, without their texts, so
 that no status changes; the account's row then stays too, as a bare id that can do nothing. A claim that a steward
 corrected or promoted has a replacement, which is the steward's: it stays, with the slug, entity, tier and language that
-it has from the claim. A role that was bound to the account reaches nothing any more.
+it has from the claim. A role that was bound to the account reaches nothing any more,
+and its tokens are gone.
 
 Arguments
   actor  uuid  the account
@@ -99,7 +100,22 @@ begin
   perform 1
   from memstore.embedding_models e
   where e.name = any (
-    array(select distinct m.embedding_model from memstore.memories m where m.user_id = delete_user.actor)
+    array(
+      select distinct m.embedding_model
+      from memstore.memories m
+      where m.user_id = delete_user.actor
+    )
+    || array(
+      select distinct e.embedding_model
+      from memstore.items i
+      cross join lateral (
+        select e.embedding_model
+        from memstore.item_embeddings e
+        where e.item_id = i.id
+        offset 0
+      ) e
+      where i.user_id = delete_user.actor
+    )
   )
   and not e.registered
   and not exists (
@@ -107,6 +123,13 @@ begin
     from memstore.memories m
     where m.embedding_model = e.name
     and (m.user_id <> delete_user.actor) is true
+  )
+  and not exists (
+    select
+    from memstore.item_embeddings m
+    join memstore.items i on i.id = m.item_id
+    where m.embedding_model = e.name
+    and (i.user_id <> delete_user.actor) is true
   )
   order by e.name collate "C"
   for update;
@@ -136,9 +159,16 @@ begin
   delete from memstore.memories m
   where m.user_id = delete_user.actor;
   get diagnostics v_deleted = row_count;
+  delete from memstore.item_embeddings e
+  where e.item_id = any (array(select i.id from memstore.items i where i.user_id = delete_user.actor));
+  delete from memstore.items i
+  where i.user_id = delete_user.actor;
 
+  -- Not left to the foreign keys: the account's row may stay.
   delete from memstore.account_roles a
   where a.user_id = delete_user.actor;
+  delete from memstore.tokens t
+  where t.user_id = delete_user.actor;
   update memstore.users u
   set
     external_ref = null,

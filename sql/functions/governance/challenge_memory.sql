@@ -2,7 +2,8 @@ create or replace function memstore.challenge_memory(
   actor uuid,
   memory_id uuid,
   ground text,
-  evidence_refs jsonb default null
+  evidence_refs jsonb default null,
+  id uuid default null
 )
 returns memstore.admission_record
 language plpgsql
@@ -34,11 +35,13 @@ Arguments
   ground         text   why, 1 to 2,000 characters
   evidence_refs  jsonb  absent, or 1 to 20 objects with kind (receipt, memory, url), ref (2,000 characters) and
                         digest (200 characters)
+  id             uuid   the record's id, for a call that can be repeated; generated where left out
 Returns
   the record, with its effect as in list_records
 Errors
   actor_unknown
   record_target_not_found
+  id_taken       another record has the id
   quota_reached  the account has 200 open challenges
   memory_admissions_ground_shape
   memory_admissions_evidence_refs_shape
@@ -47,6 +50,6 @@ declare
   v_user memstore.users := memstore.lock_actor(challenge_memory.actor);
 begin
   perform memstore.lock_claim(challenge_memory.memory_id);
-  return memstore.write_record(v_user.id, memory_id, 'challenge', ground, evidence_refs => evidence_refs);
+  return memstore.write_record(v_user.id, memory_id, 'challenge', ground, evidence_refs => evidence_refs, id => id);
 end
 $$;

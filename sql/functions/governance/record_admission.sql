@@ -1,4 +1,4 @@
-create or replace function memstore.record_admission(actor uuid, memory_id uuid, verdict text, ground text)
+create or replace function memstore.record_admission(actor uuid, memory_id uuid, verdict text, ground text, id uuid default null)
 returns memstore.admission_record
 language plpgsql
 volatile
@@ -26,12 +26,14 @@ Arguments
   memory_id  uuid  the claim, live or superseded
   verdict    text  admitted or rejected
   ground     text  why, 1 to 2,000 characters
+  id         uuid  the record's id, for a call that can be repeated; generated where left out
 Returns
   the record
 Errors
   actor_unknown
   steward_required
   record_target_not_found
+  id_taken  another record has the id
   memory_admissions_verdict_shape
   memory_admissions_ground_shape
 */
@@ -39,6 +41,6 @@ declare
   v_user memstore.users := memstore.lock_steward(record_admission.actor);
 begin
   perform memstore.lock_claim(record_admission.memory_id);
-  return memstore.write_record(v_user.id, memory_id, 'admission', ground, verdict => verdict);
+  return memstore.write_record(v_user.id, memory_id, 'admission', ground, verdict => verdict, id => id);
 end
 $$;

@@ -1,4 +1,4 @@
-create or replace function memstore.refute_challenge(actor uuid, challenge_id uuid, ground text)
+create or replace function memstore.refute_challenge(actor uuid, challenge_id uuid, ground text, id uuid default null)
 returns memstore.admission_record
 language plpgsql
 volatile
@@ -26,12 +26,14 @@ Arguments
   actor         uuid  the steward
   challenge_id  uuid  the challenge, open or closed
   ground        text  why, 1 to 2,000 characters
+  id            uuid  the record's id, for a call that can be repeated; generated where left out
 Returns
   the record
 Errors
   actor_unknown
   steward_required
   challenge_not_found
+  id_taken  another record has the id
   memory_admissions_ground_shape
 */
 declare
@@ -51,6 +53,8 @@ begin
   if not found then
     perform memstore.refuse('challenge_not_found', 'challenge_id');
   end if;
-  return memstore.write_record(v_user.id, v_memory_id, 'refutation', ground, challenge_id => challenge_id);
+  return memstore.write_record(
+    v_user.id, v_memory_id, 'refutation', ground, challenge_id => challenge_id, id => id
+  );
 end
 $$;

@@ -5,7 +5,8 @@ create or replace function memstore.list_memories(
   page_size integer default 200,
   after uuid default null,
   scopes text[] default null,
-  filter jsonb default null
+  filter jsonb default null,
+  after_inserted_at timestamptz default null
 )
 returns setof memstore.memory
 language plpgsql
@@ -28,22 +29,23 @@ Result:
   I use pnpm, not npm.
 
 Arguments
-  actor               uuid     the account
-  bucket              text     only memories of user, learned or system
-  include_superseded  boolean  whether to list superseded memories too; false by default
-  page_size           integer  how many memories, 1 to 200; 200 by default
-  after               uuid     the id of the last memory of the previous page
-  scopes              text[]   only memories of these scopes, 100 at most, and those without a scope; of an empty
-                               array only the latter
-  filter              jsonb    only memories whose metadata contain this object, or one of an array of 100 at most;
-                               no key beginning with $, since there are no operators
+  actor               uuid         the account
+  bucket              text         only memories of user, learned or system
+  include_superseded  boolean      whether to list superseded memories too; false by default
+  page_size           integer      how many memories, 1 to 200; 200 by default
+  after               uuid         the id of the last memory of the previous page
+  scopes              text[]       only memories of these scopes, 100 at most, and those without a scope; of an empty
+                                   array only the latter
+  filter              jsonb        only memories whose metadata contain this object, or one of an array of 100 at most;
+                                   no key beginning with $, since there are no operators
+  after_inserted_at   timestamptz  the inserted_at of that last memory, which then may be gone since
 Returns
   memories, by inserted_at and id, both descending
 Errors
   actor_unknown
   argument_invalid  bucket is not user, learned or system, or page_size is not 1 to 200, or scopes or filter has
                     another form
-  memory_not_found  after is no memory of the account
+  memory_not_found  after is no memory of the account, and after_inserted_at is left out
 */
 declare
   v_after memstore.memory;
@@ -57,7 +59,10 @@ begin
   if coalesce(list_memories.page_size, 200) not between 1 and 200 then
     perform memstore.refuse_argument('page_size', '1 to 200');
   end if;
-  if list_memories.after is not null then
+  if list_memories.after_inserted_at is not null then
+    v_after.id := list_memories.after;
+    v_after.inserted_at := list_memories.after_inserted_at;
+  elsif list_memories.after is not null then
     v_after := memstore.get_memory(list_memories.actor, list_memories.after);
   end if;
 

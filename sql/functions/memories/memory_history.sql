@@ -48,41 +48,13 @@ begin
   end if;
 
   return query
-  with recursive replacements as (
-    select m.id, m.superseded_by_id
-    from memstore.memories m
-    where m.id = memory_history.id
-    union
-    select m.id, m.superseded_by_id
-    from replacements r
-    -- OFFSET, here and below, makes each row one look-up, also where the statistics say that many rows share a
-    -- replacement.
-    cross join lateral (
-      select m.id, m.superseded_by_id
-      from memstore.memories m
-      where m.id = r.superseded_by_id
-      offset 0
-    ) m
-  ),
-  chain as (
-    select r.id
-    from replacements r
-    union
-    select m.id
-    from chain c
-    cross join lateral (
-      select m.id
-      from memstore.memories m
-      where m.superseded_by_id = c.id
-      offset 0
-    ) m
-  )
   select (r.memory).*
-  from chain c
+  from memstore.chains_of(array[memory_history.id]) c
+  -- OFFSET makes each row one look-up.
   cross join lateral (
     select memstore.to_memory(m) as memory
     from memstore.memories m
-    where m.id = c.id
+    where m.id = c.member
     offset 0
   ) r
   order by (r.memory).inserted_at, (r.memory).id;

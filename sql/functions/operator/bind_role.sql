@@ -17,13 +17,13 @@ Result:
   bound|1
 
 Operator only. For the login of one agent, or of a tenant's service. The role is granted my_<function> for each function
-of the API that has an actor, but not create_user, find_user and delete_user; and help, list_rules, memory_violations and
-schema_version, which name no account. A my_ function takes the arguments of its function, with actor as the last: the
-account may be left out where the role is bound to one only. It can be bound to more than one.
+of the API that has an actor, but not create_user, find_user and delete_user; and help, list_rules, memory_violations,
+item_violations and schema_version, which name no account. A my_ function takes the arguments of its function, with actor
+as the last: the account may be left out where the role is bound to one only. It can be bound to more than one.
 
 The role that counts is the one that was SET in the session, else its login: so a login that is a member of the role, as
 PostgREST's authenticator is, acts for its account after set role or set local role. Where the role is granted
-SELECT on users, memories or memory_admissions, it sees the rows of its accounts, whatever memstore.actor says. An
+SELECT on users, memories, items or memory_admissions, it sees the rows of its accounts, whatever memstore.actor says. An
 erasure of the account ends the binding; a role that is renamed has none. verify_store names roles that reach
 more by what they were granted later.
 

@@ -10,7 +10,10 @@ create or replace function memstore.configure(
   maximum_system_pool integer default null,
   speaker_share double precision default null,
   source_share double precision default null,
-  registered_models_only boolean default null
+  registered_models_only boolean default null,
+  user_floor double precision default null,
+  score_share double precision default null,
+  maximum_items integer default null
 )
 returns memstore.settings
 language plpgsql
@@ -43,6 +46,11 @@ Arguments
   speaker_share                double precision  0 to 1: by how much more a memory counts whose label the turn names
   source_share                 double precision  0 to 1: how much the best memory of the same source_ref counts
   registered_models_only       boolean           whether an embedding needs a model that is registered
+  user_floor                   double precision  0 to 1: the semantic score that makes a user memory eligible which has
+                                                 one and no word of the turn; 0, the default, leaves none out
+  score_share                  double precision  0 to 1: the share of the best eligible score that a memory with a
+                                                 semantic score needs to be eligible; 0, the default, leaves none out
+  maximum_items                integer           the items of an account that has no maximum of its own, 0 or more
 Returns
   the settings
 Errors
@@ -68,6 +76,9 @@ begin
   v_settings.system_recall_enabled := coalesce(configure.system_recall_enabled, v_settings.system_recall_enabled);
   v_settings.maximum_system_pool := coalesce(configure.maximum_system_pool, v_settings.maximum_system_pool);
   v_settings.registered_models_only := coalesce(configure.registered_models_only, v_settings.registered_models_only);
+  v_settings.user_floor := coalesce(configure.user_floor, v_settings.user_floor);
+  v_settings.score_share := coalesce(configure.score_share, v_settings.score_share);
+  v_settings.maximum_items := coalesce(configure.maximum_items, v_settings.maximum_items);
   if not memstore.settings_obey(v_settings) then
     perform memstore.refuse_row('settings', memstore.settings_broken(v_settings));
   end if;
@@ -85,7 +96,10 @@ begin
     source_share = v_settings.source_share,
     system_recall_enabled = v_settings.system_recall_enabled,
     maximum_system_pool = v_settings.maximum_system_pool,
-    registered_models_only = v_settings.registered_models_only;
+    registered_models_only = v_settings.registered_models_only,
+    user_floor = v_settings.user_floor,
+    score_share = v_settings.score_share,
+    maximum_items = v_settings.maximum_items;
   return v_settings;
 end
 $$;

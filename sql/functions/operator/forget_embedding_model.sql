@@ -15,8 +15,8 @@ Example:
   select memstore.forget_embedding_model('no such model');
 Result:
 
-Operator only. The name is deleted at once where no memory uses it, and otherwise with its last embedding. With clear,
-the embeddings of the model are removed from all memories, of every account, which stay without one: for a name that an
+Operator only. The name is deleted at once where nothing uses it, and otherwise with its last embedding. With clear, the
+embeddings of the model are removed from all memories and items, of every account, which stay without: for a name that an
 account has taken with another number of dimensions. Register the name afterwards, and embed the bodies again
 (memories_to_embed). What other transactions write meanwhile stays: repeat the call, or let the setting
 registered_models_only keep them from the name first.
@@ -28,8 +28,13 @@ Errors
   none
 */
 begin
-  -- Memories, then the name, then the counter, which the UPDATE's triggers lock.
+  -- Memories and items, then the name, then the counter, which the UPDATE's triggers lock.
   if forget_embedding_model.clear then
+    perform 1
+    from memstore.item_embeddings e
+    where e.embedding_model = forget_embedding_model.name
+    order by e.item_id, e.field
+    for update;
     perform 1
     from memstore.memories m
     where m.embedding_model = forget_embedding_model.name
@@ -43,6 +48,8 @@ begin
     update memstore.memories m
     set embedding = null, embedding_model = null, updated_at = clock_timestamp()
     where m.embedding_model = forget_embedding_model.name;
+    delete from memstore.item_embeddings e
+    where e.embedding_model = forget_embedding_model.name;
   end if;
 
   -- Blocking here could deadlock: a writer that has the name may want the counter.

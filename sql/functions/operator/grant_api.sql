@@ -34,29 +34,10 @@ Errors
   argument_invalid  there is no such role, or no such bundle
   role_bound        the role, or a member of it, is bound to an account
 */
-declare
-  v_role name := grant_api.role::name;
 begin
-  lock table memstore.api_roles in share row exclusive mode;
-  if not exists (select from pg_roles r where r.rolname = grant_api.role) then
-    perform memstore.refuse_argument('role', 'the name of a role that exists');
-  end if;
   if grant_api.bundle is null or grant_api.bundle not in ('all', 'write', 'read') then
     perform memstore.refuse_argument('bundle', 'all, write or read');
   end if;
-  if exists (
-    select
-    from memstore.account_roles a
-    join pg_roles r on r.rolname = a.role
-    where pg_has_role(r.oid, v_role, 'member')
-    and not r.rolsuper
-  ) then
-    perform memstore.refuse('role_bound', 'role');
-  end if;
-
-  -- A restore without privileges lets PUBLIC execute every function, from which only the schema's missing USAGE kept
-  -- the role.
-  perform memstore.revoke_public();
-  perform memstore.grant_bundle(v_role, grant_api.bundle);
+  perform memstore.grant_to(grant_api.role, grant_api.bundle);
 end
 $$;

@@ -51,7 +51,7 @@ declare
     order by r.item
   );
   v_room integer := (
-    select count(*)
+    select count(*)::integer
     from unnest(v_candidates) c
     where c.superseded_at is null
     and c.stance is null

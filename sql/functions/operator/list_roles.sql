@@ -31,8 +31,9 @@ functions as members of others alone. Superusers are left out.
 
 Columns
   role        the role
-  bundle      what it was granted: all, write or read by grant_api, bound by bind_role, or
-              by hand; dropped where there is no such role; NULL where it has no grant itself
+  bundle      what it was granted: all, write or read by grant_api, bound by bind_role, serve by
+              grant_serve, or by hand; dropped where there is no such role; NULL where it has no
+              grant itself
   accounts    the accounts that it is bound to
   held        how many functions it can execute by a grant of its own
   lacking     the functions of the bundle that it was granted none of

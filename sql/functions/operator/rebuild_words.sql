@@ -12,12 +12,12 @@ set search_path = pg_catalog, pg_temp
 set jit = off
 as $$
 /*
-rebuild_words: makes the lexemes of memories again, page by page.
+rebuild_words: makes the lexemes of memories and items again, page by page.
 
 Example:
   select read, rebuilt from memstore.rebuild_words();
 Result:
-  2|0
+  3|0
 
 Operator only. For a store that came from another major version of PostgreSQL, whose stemmers made its lexemes: until
 then queries miss what is now stemmed otherwise. Call it with the last id of the previous page until last is NULL, each
@@ -25,10 +25,10 @@ page in a transaction of its own; the application goes on meanwhile. What is rig
 page after which none is left records that the whole store is of this server's dictionaries.
 
 Arguments
-  page_size  integer  how many memories, 1 to 10,000; 1,000 by default
-  after      uuid     the id of the last memory of the previous page
+  page_size  integer  how many memories and items, 1 to 10,000; 1,000 by default
+  after      uuid     the id of the last of the previous page
 Returns
-  the last memory's id, or NULL if it was the last page; how many were read, and how many rebuilt
+  the id of the last memory or item, or NULL if it was the last page; how many were read, and how many rebuilt
 Errors
   argument_invalid  page_size is not 1 to 10,000
 */
@@ -36,17 +36,35 @@ declare
   v_page uuid[];
   v_changed uuid[];
   v_claims uuid[];
+  v_items uuid[];
+  v_rebuilt_items bigint;
 begin
   if coalesce(rebuild_words.page_size, 1000) not between 1 and 10000 then
     perform memstore.refuse_argument('page_size', '1 to 10000');
   end if;
   v_page := array(
-    select m.id
-    from memstore.memories m
-    -- Not >, so that the first page has the nil UUID.
-    where m.id >= coalesce(rebuild_words.after, '00000000-0000-0000-0000-000000000000')
-    and m.id is distinct from rebuild_words.after
-    order by m.id
+    select p.id
+    from (
+      (
+        select m.id
+        from memstore.memories m
+        -- Not >, so that the first page has the nil UUID.
+        where m.id >= coalesce(rebuild_words.after, '00000000-0000-0000-0000-000000000000')
+        and m.id is distinct from rebuild_words.after
+        order by m.id
+        limit coalesce(rebuild_words.page_size, 1000)
+      )
+      union
+      (
+        select i.id
+        from memstore.items i
+        where i.id >= coalesce(rebuild_words.after, '00000000-0000-0000-0000-000000000000')
+        and i.id is distinct from rebuild_words.after
+        order by i.id
+        limit coalesce(rebuild_words.page_size, 1000)
+      )
+    ) p
+    order by p.id
     limit coalesce(rebuild_words.page_size, 1000)
   );
   v_changed := array(
@@ -65,6 +83,24 @@ begin
   set body = m.body
   where m.id = any (v_changed);
   get diagnostics rebuilt = row_count;
+
+  v_items := array(
+    select i.id
+    from memstore.items i
+    where i.id = any (v_page)
+    and i.indexed
+    and i.search_vector is distinct from array_to_tsvector(memstore.lexeme_set(i.language, memstore.item_text(i.value)))
+  );
+  perform 1
+  from memstore.items i
+  where i.id = any (v_items)
+  order by i.id
+  for no key update;
+  update memstore.items i
+  set language = i.language
+  where i.id = any (v_items);
+  get diagnostics v_rebuilt_items = row_count;
+  rebuilt := rebuilt + v_rebuilt_items;
 
   -- Also what a restore brought, or what was repaired in memories alone.
   if exists (
@@ -88,7 +124,7 @@ begin
     rebuilt := rebuilt + (select count(*) from unnest(v_claims) c (id) where c.id <> all (v_changed));
   end if;
 
-  read := cardinality(v_page);
+  read := cardinality(v_page)::bigint;
   if read = coalesce(rebuild_words.page_size, 1000) then
     last := v_page[read];
   else

@@ -35,6 +35,7 @@ Figures
   accounts_near_ceiling                  those that hold 90 % of their ceiling or more
   account_fullness {account}             live memories / ceiling, of the 20 fullest of these
   memories {bucket, state}               live, superseded, tombstone
+  items                                  of all accounts, with those that have expired
   unembedded_memories                    live ones, tombstones aside, that have no embedding
   unembedded_memories {model}            that have none of this model; of the 20 most used models
   claims {status}                        live ones: candidate, admitted, rejected, suspended
@@ -102,6 +103,10 @@ begin
     select e.name, coalesce(sum(s.number) filter (where s.state = 'live'), 0) as number
     from memstore.embedding_models e
     left join sampled s on s.model = e.name
+    -- Not a model that items alone have.
+    where e.registered
+    or s.model is not null
+    or not exists (select from memstore.item_embeddings i where i.embedding_model = e.name)
     group by e.name
     order by 2 desc, 1
     limit 20
@@ -174,6 +179,9 @@ begin
     cross join scale f
     left join sampled s on s.bucket = b.bucket and s.state = b.state
     group by b.bucket, b.state
+    union all
+    select 6, 'items', '{}', coalesce(sum(u.stored_items), 0), true
+    from memstore.users u
     union all
     select 7, 'unembedded_memories', '{}', round(coalesce(sum(s.number), 0) * max(f.factor)), v_exact
     from scale f

@@ -27,20 +27,23 @@ alter the list that they are compared with, too; memstore verify compares with t
 
 Invariants
   users_rules, settings_rules, embedding_models_rules, memories_rules, memory_admissions_rules,
-  claim_counter_rules, deployment_rules, account_roles_rules,
-  api_roles_rules    each row obeys the rules of its table
+  claim_counter_rules, deployment_rules, account_roles_rules, items_rules, item_embeddings_rules,
+  api_roles_rules, tokens_rules
+                     each row obeys the rules of its table
   single_rows        settings and claim_counter have one row each
   live_memories      an account's count of live memories is that of its rows
   candidates         an account's counts of what recall can attach are those of its rows
+  stored_items       an account's count of items is that of its rows
   twins              an account with two live memories of one body says so (users.has_twins)
-  erased_accounts    an erased account has no memories, and no texts in its records
-  owners             each memory's account exists
+  erased_accounts    an erased account has no memories, items or tokens, and no texts in its records
+  owners             the account of each memory and item exists
   chain_targets      the replacement of a memory exists
   chain_times        a memory that has a replacement has the time of it
   chain_order        a replacement is itself replaced later
   chain_loops        no memory is replaced by way of itself
   chain_borders      a replacement is of the same account, or both are in the system bucket
-  search_vectors     the lexemes of a memory are those of its body
+  search_vectors     the lexemes of a memory are those of its body, of an item those of its strings
+  item_versions      no two items have one version, and none has one that is still to come
   tombstones         a memory is a tombstone if it has a stance
   model_names        the model of each embedding is known
   model_dimensions   each embedding has its model's number of dimensions
@@ -148,6 +151,21 @@ begin
     where not memstore.api_roles_obey(k)
 
     union all
+    select 'items_rules', i.id::text
+    from memstore.items i
+    where not memstore.items_obey(i)
+
+    union all
+    select 'item_embeddings_rules', e.item_id::text
+    from memstore.item_embeddings e
+    where not memstore.item_embeddings_obey(e)
+
+    union all
+    select 'tokens_rules', t.id::text
+    from memstore.tokens t
+    where not memstore.tokens_obey(t)
+
+    union all
     select 'single_rows', n.name
     from (
       select 'settings', count(*) from memstore.settings
@@ -185,6 +203,16 @@ begin
     where u.candidates is distinct from coalesce(c.candidates, '{}')
 
     union all
+    select 'stored_items', u.id::text
+    from memstore.users u
+    left join (
+      select i.user_id, count(*) as number
+      from memstore.items i
+      group by i.user_id
+    ) c on c.user_id = u.id
+    where u.stored_items is distinct from coalesce(c.number, 0)
+
+    union all
     select distinct 'twins', u.id::text
     from memstore.users u
     join memstore.memories m on m.user_id = u.id
@@ -200,6 +228,8 @@ begin
     where u.erased_at is not null
     and (
       exists (select from memstore.memories m where m.user_id = u.id)
+      or exists (select from memstore.items i where i.user_id = u.id)
+      or exists (select from memstore.tokens t where t.user_id = u.id)
       or exists (
         select
         from memstore.memory_admissions r
@@ -212,6 +242,11 @@ begin
     select 'owners', m.id::text
     from memstore.memories m
     where not exists (select from memstore.users u where u.id = m.user_id)
+
+    union all
+    select 'owners', i.id::text
+    from memstore.items i
+    where not exists (select from memstore.users u where u.id = i.user_id)
 
     union all
     select 'chain_targets', p.id::text
@@ -245,6 +280,20 @@ begin
     where m.search_vector is distinct from array_to_tsvector(memstore.lexemes(m.language, m.body))
 
     union all
+    select 'search_vectors', i.id::text
+    from memstore.items i
+    where i.search_vector is distinct from case
+      when i.indexed then array_to_tsvector(memstore.lexemes(i.language, memstore.item_text(i.value)))
+    end
+
+    union all
+    select 'item_versions', min(i.id::text)
+    from memstore.items i
+    group by i.version
+    having count(*) > 1
+    or i.version > (select s.last_value from memstore.item_versions s)
+
+    union all
     select 'tombstones', m.id::text
     from memstore.memories m
     where m.promoted is distinct from (m.stance is not null)
@@ -256,10 +305,21 @@ begin
     and not exists (select from memstore.embedding_models e where e.name = m.embedding_model)
 
     union all
+    select 'model_names', i.item_id::text
+    from memstore.item_embeddings i
+    where not exists (select from memstore.embedding_models e where e.name = i.embedding_model)
+
+    union all
     select 'model_dimensions', m.id::text
     from memstore.memories m
     join memstore.embedding_models e on e.name = m.embedding_model
     where cardinality(m.embedding) is distinct from e.dimensions
+
+    union all
+    select 'model_dimensions', i.item_id::text
+    from memstore.item_embeddings i
+    join memstore.embedding_models e on e.name = i.embedding_model
+    where cardinality(i.embedding) is distinct from e.dimensions
 
     union all
     select 'record_targets', r.id::text
@@ -384,9 +444,10 @@ begin
   select i.name, count(b.id), min(b.id)
   from unnest(array[
     'users_rules', 'settings_rules', 'embedding_models_rules', 'memories_rules', 'memory_admissions_rules',
-    'claim_counter_rules', 'deployment_rules', 'account_roles_rules', 'api_roles_rules', 'single_rows', 'live_memories',
-    'candidates', 'twins', 'erased_accounts', 'owners', 'chain_targets', 'chain_times', 'chain_order', 'chain_loops',
-    'chain_borders', 'search_vectors', 'tombstones',
+    'claim_counter_rules', 'deployment_rules', 'account_roles_rules', 'items_rules', 'item_embeddings_rules',
+    'api_roles_rules', 'tokens_rules', 'single_rows', 'live_memories', 'candidates', 'stored_items', 'twins',
+    'erased_accounts', 'owners', 'chain_targets', 'chain_times', 'chain_order', 'chain_loops', 'chain_borders',
+    'search_vectors', 'item_versions', 'tombstones',
     'model_names', 'model_dimensions', 'record_targets', 'record_authors', 'record_slugs', 'refutations',
     'claim_statuses', 'open_challenges', 'challenge_limit', 'claim_counter', 'admitted_claims', 'claim_languages',
     'claim_words', 'claim_signs', 'bound_roles', 'guards'

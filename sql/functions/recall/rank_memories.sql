@@ -4,7 +4,9 @@ create or replace function memstore.rank_memories(
   embedding real[] default null,
   embedding_model text default null,
   scopes text[] default null,
-  filter jsonb default null
+  filter jsonb default null,
+  maximum integer default null,
+  include_superseded boolean default false
 )
 returns table (
   memory memstore.memory,
@@ -37,8 +39,10 @@ that the memory has over the weight of all. Of the turn count its first 512 char
 different words in them. A word that a memory does not have itself counts by previous_share where the memory before
 it in the same source_ref has it, by next_share where the one after it has, by the squares of these where the second
 before or after has, and of several by the largest. The semantic score is the cosine similarity of the embeddings,
-where both are of one model; a negative one counts 0. A user memory is always eligible, a learned one with either above
-its floor; of several with one body the best alone.
+where both are of one model; a negative one counts 0. A learned memory is eligible with either above its floor. A user
+memory always is, unless it has a semantic score below user_floor and no word of the turn. One with a semantic score has
+to have at least score_share of the best score of an eligible memory, too. Of several with one body the best alone is
+eligible.
 
 The fused score f is 0.6 of the lexical and 0.4 of the semantic one where the turn has an embedding, else the lexical
 one. Of a memory that the turn names, b = f * (1 + speaker_share), of another b = f; and
@@ -49,31 +53,59 @@ A memory without source_ref is its own source. The turn names a memory whose bod
 "Anna Lee: I moved": at most three words and a colon, within 42 characters, the first word one of the turn, as it is
 written, and no stop word of the memory's language.
 
+Superseded memories, where asked for, are never eligible and change no score of the others: their n and df are counted
+over them alone, and they have no neighbours and no source.
+
 Arguments
-  actor            uuid    the account
-  query            text    the turn
-  embedding        real[]  the turn's embedding; one that no memory could have is as none
-  embedding_model  text    its model
-  scopes           text[]  as in list_memories: what is not within them counts as not there
-  filter           jsonb   likewise
+  actor               uuid     the account
+  query               text     the turn
+  embedding           real[]   the turn's embedding; one that no memory could have is as none
+  embedding_model     text     its model
+  scopes              text[]   as in list_memories: what is not within them counts as not there
+  filter              jsonb    likewise
+  maximum             integer  how many at most, 0 or more; all where left out
+  include_superseded  boolean  whether to rank superseded memories too; false by default
 Returns
   memory, score, lexical_score, semantic_score (0 to 1, 6 decimals; semantic_score is NULL where the embeddings don't compare) and
   eligible, best first, then newest, then by id; none for a blank turn
 Errors
   actor_unknown
-  argument_invalid  scopes or filter has another form
+  argument_invalid  scopes or filter has another form, or maximum is below 0
 */
 declare
   v_scopes text[] := memstore.read_scopes(rank_memories.scopes);
   v_filters jsonb[] := memstore.read_filter(rank_memories.filter);
   v_counts record;
+  v_languages text[];
+  v_numbers bigint[];
+  v_superseded integer;
 begin
   perform memstore.require_actor(rank_memories.actor);
+  if rank_memories.maximum < 0 then
+    perform memstore.refuse_argument('maximum', '0 or more');
+  end if;
   if coalesce(memstore.trim_text(rank_memories.query), '') = '' then
     return;
   end if;
 
   v_counts := memstore.count_candidates(rank_memories.actor, v_scopes, v_filters);
+  v_languages := v_counts.languages;
+  v_numbers := v_counts.counts;
+  if rank_memories.include_superseded then
+    v_superseded := coalesce(cardinality(v_languages), 0) + 1;
+    select v_languages || array_agg(c.language), v_numbers || array_agg(c.memories)
+    into v_languages, v_numbers
+    from (
+      select m.language, count(*) as memories
+      from memstore.memories m
+      where m.user_id = rank_memories.actor
+      and m.superseded_at is not null
+      and m.bucket in ('user', 'learned')
+      and memstore.is_within(m.scope, m.metadata, v_scopes, v_filters)
+      group by m.language
+    ) c;
+  end if;
+
   return query
   select
     s.memory,
@@ -81,10 +113,12 @@ begin
     s.lexical_score,
     s.semantic_score,
     s.eligible and (
-      s.body is null
-      or row_number() over (partition by s.eligible, s.body order by s.score desc, s.inserted_at desc, s.id) = 1
+      not v_counts.has_twins
+      or row_number() over (
+        partition by s.eligible, (s.memory).body order by s.score desc, s.inserted_at desc, s.id
+      ) = 1
     )
-  from memstore.score_memories(
+  from memstore.score_all_memories(
     actor,
     query,
     case
@@ -92,15 +126,15 @@ begin
       then rank_memories.embedding
     end,
     rank_memories.embedding_model,
-    v_counts.languages,
-    v_counts.counts,
+    v_languages,
+    v_numbers,
     v_scopes,
     v_filters,
-    v_counts.has_twins,
-    true
+    v_superseded
   ) s
-  order by s.score desc, s.inserted_at desc, s.id;
+  order by s.score desc, s.inserted_at desc, s.id
+  limit rank_memories.maximum;
 end
 $$;
 
-comment on function memstore.rank_memories(uuid, text, real[], text, text[], jsonb) is 'How well each memory of the account fits a turn.';
+comment on function memstore.rank_memories(uuid, text, real[], text, text[], jsonb, integer, boolean) is 'How well each memory of the account fits a turn.';

@@ -32,5 +32,6 @@ begin
       null;
   end;
   perform memstore.refuse_argument('content', 'JSON that PostgreSQL can store');
+  return null;
 end
 $$;

@@ -1,5 +1,5 @@
--- Writes what an operator sets of an account: steward and maximum_live_memories. The caller has locked the account
--- (lock_account); values that break a rule are refused.
+-- Writes what an operator sets of an account: steward, maximum_live_memories and maximum_items. The caller has locked
+-- the account (lock_account); values that break a rule are refused.
 create or replace function memstore.write_account(candidate memstore.users)
 returns void
 language plpgsql
@@ -11,7 +11,10 @@ begin
     perform memstore.refuse_row('users', memstore.users_broken(candidate));
   end if;
   update memstore.users u
-  set steward = candidate.steward, maximum_live_memories = candidate.maximum_live_memories
+  set
+    steward = candidate.steward,
+    maximum_live_memories = candidate.maximum_live_memories,
+    maximum_items = candidate.maximum_items
   where u.id = candidate.id;
 end
 $$;

@@ -49,6 +49,12 @@ begin
         where o.embedding_model = ensure_embedding_model.name
         and cardinality(o.embedding) <> ensure_embedding_model.dimensions
       )
+      or exists (
+        select
+        from memstore.item_embeddings o
+        where o.embedding_model = ensure_embedding_model.name
+        and cardinality(o.embedding) <> ensure_embedding_model.dimensions
+      )
       or current_setting('transaction_isolation') <> 'read committed'
     then
       perform memstore.refuse('embedding_dimensions_differ', 'embedding', context);
@@ -66,6 +72,12 @@ begin
       and not exists (
         select
         from memstore.memories o
+        where o.embedding_model = m.name
+        and cardinality(o.embedding) <> ensure_embedding_model.dimensions
+      )
+      and not exists (
+        select
+        from memstore.item_embeddings o
         where o.embedding_model = m.name
         and cardinality(o.embedding) <> ensure_embedding_model.dimensions
       );

@@ -47,7 +47,7 @@ begin
       where a.number > 1
     ) g
     where not f.owner_only
-    and f.folder <> 'accounts'
+    and not f.manages
     and p.proargnames[1] = 'actor'
     -- Of two, the one with fewer arguments is an earlier version's: see obsolete.sql.
     and not exists (

@@ -1,16 +1,20 @@
 -- Writes the functions that score memories and claims. Their texts differ only in where the rows come from and in how
 -- embeddings are compared, so they stand here once:
---   score_memories(actor, query, embedding, embedding_model, languages, counts, scopes, filters, bodies, everything):
+--   score_memories(actor, query, embedding, embedding_model, languages, counts, scopes, filters, digests, alone):
 --     reads each of the account's memories;
---   score_indexed_memories(actor, query, languages, counts, scopes, filters, bodies): reads those that have a word of
---     the query from the operator's indexes (options/large_accounts.sql);
+--   score_all_memories(actor, query, embedding, embedding_model, languages, counts, scopes, filters, superseded):
+--     likewise, and where superseded isn't NULL the superseded ones, whose languages stand in languages from that
+--     place on;
+--   score_indexed_memories(actor, query, languages, counts, scopes, filters, digests, alone): reads those that have a
+--     word of the query from the operator's indexes (options/large_accounts.sql);
 --   similarities(ids, embedding, embedding_model): the similarity of each of these that has an embedding of the model.
--- The first two return what rank_memories says, of the memories with a score above 0; or of everything, and then the
--- memories too, so that nothing looks them up again:
+-- The first three return what rank_memories says, of the memories with a score above 0; score_all_memories of all, with
+-- the memories, so that nothing looks them up again:
 --   embedding, embedding_model: usable ones (embedding_is_usable), or NULL
 --   languages, counts: of count_candidates()
 --   scopes, filters: of read_scopes() and read_filter(); a memory that is not within them is as one that is not there
---   bodies: whether to return them, for twins to be found
+--   digests: whether to return the digests of bodies, for twins to be found
+--   alone: whether neither neighbours nor label and source count
 -- Embeddings are compared through pgvector where it is installed, in whichever schema, else in plain SQL. An extension
 -- that is dropped afterwards is noticed; one that is added is used once the code is loaded again.
 create or replace function memstore.compile_scores()
@@ -27,6 +31,8 @@ declare
   --   %1$s: the rows, each with its turn: the place of its language in languages
   --   %2$s: the similarity of r.embedding
   --   %3$s: masks, and the other rows of its sources where it has not all of them
+  --   %4$s: whether f is eligible
+  -- What a row carries is its memory, the digest of its body, or NULL.
   c_ranking constant text := $$
     with turns as materialized (
       select t.turn, t.n, t.lexemes, memstore.any_lexeme(t.lexemes) as any_word
@@ -60,8 +66,7 @@ declare
             and rtrim(split_part(m.body, ':', 1)) not like '%% %% %% %%'
           then split_part(split_part(m.body, ':', 1), ' ', 1)
         end as speaker,
-        case when v_bodies then m.body end as body,
-        m.memory
+        m.carried
       from (
         select
           r.id,
@@ -76,7 +81,7 @@ declare
             else 0
           end as mask,
           %2$s as similarity,
-          r.memory
+          r.carried
         from (%1$s        ) r
         offset 0
       ) m
@@ -145,8 +150,7 @@ declare
         coalesce(m.masks[m.place + 2], 0) as next_2,
         m.similarity,
         m.speaker,
-        m.body,
-        m.memory
+        m.carried
       from (
         select
           m.id,
@@ -159,15 +163,14 @@ declare
           array_agg(m.mask) over (source rows between unbounded preceding and unbounded following) as masks,
           m.similarity,
           m.speaker,
-          m.body,
-          m.memory
+          m.carried
         from %3$s m
         where m.source_key & (select s.keys from sources s) <> 0
         window source as (partition by m.source_ref collate "C", m.turn order by m.inserted_at, m.id)
       ) m
       union all
       select
-        m.id, m.bucket, m.turn, null, m.inserted_at, m.mask, 0, 0, 0, 0, m.similarity, m.speaker, m.body, m.memory
+        m.id, m.bucket, m.turn, null, m.inserted_at, m.mask, 0, 0, 0, 0, m.similarity, m.speaker, m.carried
       from masks m
       where (m.source_key & (select s.keys from sources s) <> 0) is not true
     ),
@@ -179,8 +182,7 @@ declare
         n.inserted_at,
         n.similarity,
         n.speaker is not null and (n.turn, n.speaker) in (select s.turn, s.speaker from speakers s) as named,
-        n.body,
-        n.memory,
+        n.carried,
         case
           when n.mask | n.previous | n.previous_2 | n.next | n.next_2 = 0 then 0
           else (
@@ -213,24 +215,11 @@ declare
           * case when s.named then 1 + v_speaker_share else 1 end as score,
         round(1e6 * s.lexical) / 1e6 as lexical_score,
         round(1e6 * case when s.similarity < 0 then 0 else s.similarity end) / 1e6 as semantic_score,
-        s.body,
-        s.memory
+        s.carried
       from scores s
       offset 0
-    )
-    select
-      f.id,
-      f.bucket,
-      f.inserted_at,
-      f.score,
-      f.lexical_score,
-      f.semantic_score,
-      f.bucket = 'user'
-        or f.lexical_score > v_settings.lexical_floor
-        or coalesce(f.semantic_score > v_settings.semantic_floor, false),
-      f.body,
-      f.memory
-    from (
+    ),
+    ranked as (
       select
         f.id,
         f.bucket,
@@ -241,12 +230,27 @@ declare
         ) / 1e6 as score,
         f.lexical_score,
         f.semantic_score,
-        f.body,
-        f.memory
+        case f.bucket
+          when 'user' then f.semantic_score is null or f.lexical_score > 0 or f.semantic_score >= v_user_floor
+          when 'learned' then
+            f.lexical_score > v_settings.lexical_floor or coalesce(f.semantic_score > v_settings.semantic_floor, false)
+          else false
+        end as eligible,
+        f.carried
       from fused f
       window source as (partition by f.source_ref)
       offset 0
-    ) f
+    )
+    select
+      f.id,
+      f.bucket,
+      f.inserted_at,
+      f.score,
+      f.lexical_score,
+      f.semantic_score,
+      %4$s,
+      f.carried
+    from ranked f
     where f.score > 0
     or f.lexical_score > 0
     or f.semantic_score is not null
@@ -262,7 +266,7 @@ $$;
             m.search_vector,
             m.embedding,
             m.embedding_model,
-            case when v_everything then memstore.to_memory(m) end as memory,
+            %s as carried,
             array_position(languages, m.language) as turn
           from memstore.memories m
           where m.user_id = actor
@@ -272,8 +276,30 @@ $$;
           order by m.inserted_at desc, m.id desc
           offset 0
 $$;
+  -- Those of no bucket are never eligible. They have words of their own number, and no source, so that they change
+  -- nothing of the others.
+  c_superseded_memories constant text := $$
+          union all
+          select
+            m.id,
+            null,
+            null,
+            m.inserted_at,
+            m.body,
+            m.search_vector,
+            m.embedding,
+            m.embedding_model,
+            memstore.to_memory(m),
+            array_position(languages, m.language, v_superseded)
+          from memstore.memories m
+          where v_superseded is not null
+          and m.user_id = actor
+          and m.superseded_at is not null
+          and m.bucket in ('user', 'learned')
+          and memstore.is_within(m.scope, m.metadata, v_scopes, v_filters)
+$$;
   c_indexed_memories constant text := $$
-          select m.*, null::memstore.memory as memory, t.turn
+          select m.*, case when v_digests then hashtextextended(m.body, 0) end as carried, t.turn
           from turns t
           cross join lateral (
             select m.id, m.bucket, m.language, m.source_ref, m.inserted_at, m.body, m.search_vector
@@ -296,10 +322,9 @@ $$;
           bit_or(m.mask) as mask,
           null::double precision as similarity,
           max(m.speaker) as speaker,
-          max(m.body) as body,
-          null::memstore.memory as memory
+          max(m.carried) as carried
         from (
-          select m.id, m.bucket, m.turn, m.source_ref, m.source_key, m.inserted_at, m.mask, m.speaker, m.body
+          select m.id, m.bucket, m.turn, m.source_ref, m.source_key, m.inserted_at, m.mask, m.speaker, m.carried
           from masks m
           union all
           select
@@ -311,7 +336,7 @@ $$;
             m.inserted_at,
             0,
             null,
-            case when v_bodies then m.body end
+            case when v_digests then hashtextextended(m.body, 0) end
           from (
             select distinct m.source_ref, m.source_key
             from masks m
@@ -355,9 +380,20 @@ $$;
   lexical_score double precision,
   semantic_score double precision,
   eligible boolean,
-  body text,
-  memory memstore.memory
+  %s
 )$$;
+  -- Without embeddings there is nothing to compare, and no share of the best score.
+  c_no_similarity constant text := 'null::double precision';
+  c_eligible constant text := 'f.eligible';
+  c_eligible_by_meaning constant text := $$f.eligible and (
+        v_score_share = 0
+        or f.semantic_score is null
+        or f.score >= v_score_share * (select max(r.score) from ranked r where r.eligible)
+      )$$;
+  c_by_words constant text := $$
+  if v_embedding is null then
+    return query%s    return;
+  end if;$$;
   c_function constant text := $$
 create or replace function memstore.%s
 returns %s
@@ -370,21 +406,26 @@ $$;
   c_settings constant text := $$
   v_scopes text[] := scopes;
   v_filters jsonb[] := filters;
-  v_bodies boolean := bodies;
-  v_previous_share double precision;
-  v_next_share double precision;
-  v_speaker_share double precision;
-  v_source_share double precision;
+  v_previous_share double precision := 0::double precision;
+  v_next_share double precision := 0::double precision;
+  v_speaker_share double precision := 0::double precision;
+  v_source_share double precision := 0::double precision;
+  v_user_floor double precision;
+  v_score_share double precision;
   v_words text[];
   v_patterns text[];$$;
   c_read_settings constant text := $$
   select s.*
   into v_settings
   from memstore.settings s;
-  v_previous_share := v_settings.previous_share;
-  v_next_share := v_settings.next_share;
-  v_speaker_share := v_settings.speaker_share;
-  v_source_share := v_settings.source_share;
+  v_user_floor := v_settings.user_floor;
+  v_score_share := v_settings.score_share;
+  if not v_alone then
+    v_previous_share := v_settings.previous_share;
+    v_next_share := v_settings.next_share;
+    v_speaker_share := v_settings.speaker_share;
+    v_source_share := v_settings.source_share;
+  end if;
   if v_speaker_share > 0 then
     v_words := memstore.query_lexemes('simple', query);
     v_patterns := string_to_array('%' || array_to_string(v_words, '%,%') || '%', ',');
@@ -402,6 +443,11 @@ $$;
   );
   v_vector text;
   v_pgvector text;
+  v_name text;
+  v_arguments text;
+  v_returned text;
+  v_variables text;
+  v_rows text;
 begin
   -- The query's embedding in a subquery, so that it is cast once.
   select
@@ -421,22 +467,41 @@ begin
     memstore.score_memories(uuid, text, real[], text, text[], bigint[], text[], jsonb[], boolean, boolean),
     memstore.score_indexed_memories(uuid, text, text[], bigint[]),
     memstore.score_indexed_memories(uuid, text, text[], bigint[], text[], jsonb[], boolean);
-  execute format(
-    c_function,
-    'score_memories('
-      'actor uuid, query text, embedding real[], embedding_model text, languages text[], counts bigint[], '
-      'scopes text[], filters jsonb[], bodies boolean, everything boolean'
-      ')',
-    c_scores,
-    -- So that the rows are read in the order of memories_live_idx, and not in any other way: a bitmap scan would go to
-    -- rows that were superseded since the last vacuum again each time, and memories_account_body_idx has all that ever
-    -- were. A sort that can't be avoided then looks costly enough to be compiled, before PostgreSQL 18.
-    E'\nset enable_sort = off\nset jit = off',
-    format(
-      $$
+  for v_name, v_arguments, v_returned, v_variables, v_rows in
+    values (
+      'score_memories',
+      'digests boolean, alone boolean',
+      'digest bigint',
+      E'\n  v_digests boolean := digests;\n  v_everything constant boolean := false;\n  v_alone boolean := alone;',
+      format(c_memories, 'case when v_digests then hashtextextended(m.body, 0) end')
+    ), (
+      'score_all_memories',
+      'superseded integer',
+      'memory memstore.memory',
+      E'\n  v_superseded integer := superseded;\n  v_everything constant boolean := true;\n'
+        '  v_alone constant boolean := false;',
+      '(' || format(c_memories, 'memstore.to_memory(m)') || ')' || c_superseded_memories
+    )
+  loop
+    execute format(
+      c_function,
+      format(
+        '%s(actor uuid, query text, embedding real[], embedding_model text, languages text[], counts bigint[], '
+          'scopes text[], filters jsonb[], %s)',
+        v_name,
+        v_arguments
+      ),
+      format(c_scores, v_returned),
+      -- So that the rows are read in the order of memories_live_idx, and not in any other way: a bitmap scan would go
+      -- to rows that were superseded since the last vacuum again each time, and memories_account_body_idx has all that
+      -- ever were. A sort that can't be avoided then looks costly enough to be compiled, before PostgreSQL 18.
+      E'\nset enable_sort = off\nset jit = off'
+        -- The superseded ones come from memories_account_body_idx, in one way in a small store and in a large one.
+        || case v_name when 'score_all_memories' then E'\nset enable_bitmapscan = off\nset enable_seqscan = off' else '' end,
+      format(
+        $$
 declare
-  v_settings memstore.settings;%s
-  v_everything boolean := everything;
+  v_settings memstore.settings;%s%s
   v_hybrid boolean := embedding is not null;
   v_embedding real[] := embedding;
   v_width integer := cardinality(embedding);
@@ -444,31 +509,39 @@ declare
   v_numbers double precision[];
   v_square double precision;
 begin
-%s%s
+%s%s%s
   v_numbers := v_embedding;
   v_square := (select sum(e.x * e.x) from unnest(v_numbers) e (x));
   return query%send
 $$,
-      c_settings,
-      c_read_settings,
-      case
-        when v_vector is not null
-        then format(c_through_pgvector, v_vector, format(c_ranking, c_memories, v_pgvector, 'masks'))
-      end,
-      format(c_ranking, c_memories, v_plain, 'masks')
-    )
-  );
+        v_variables,
+        c_settings,
+        c_read_settings,
+        format(c_by_words, format(c_ranking, v_rows, c_no_similarity, 'masks', c_eligible)),
+        case
+          when v_vector is not null then
+            format(
+              c_through_pgvector, v_vector, format(c_ranking, v_rows, v_pgvector, 'masks', c_eligible_by_meaning)
+            )
+        end,
+        format(c_ranking, v_rows, v_plain, 'masks', c_eligible_by_meaning)
+      )
+    );
+  end loop;
   execute format(
     c_function,
     'score_indexed_memories('
-      'actor uuid, query text, languages text[], counts bigint[], scopes text[], filters jsonb[], bodies boolean'
+      'actor uuid, query text, languages text[], counts bigint[], scopes text[], filters jsonb[], digests boolean, '
+      'alone boolean'
       ')',
-    c_scores,
+    format(c_scores, 'digest bigint'),
     null,
     format(
       $$
 declare
-  v_settings memstore.settings;%s
+  v_settings memstore.settings;
+  v_digests boolean := digests;
+  v_alone boolean := alone;%s
   v_everything constant boolean := false;
   v_hybrid constant boolean := false;
 begin%s
@@ -476,7 +549,7 @@ begin%s
 $$,
       c_settings,
       c_read_settings,
-      format(c_ranking, c_indexed_memories, 'null::double precision', c_indexed_sources)
+      format(c_ranking, c_indexed_memories, c_no_similarity, c_indexed_sources, c_eligible)
     )
   );
   execute format(
@@ -507,7 +580,10 @@ $$,
   comment on function
     memstore.score_memories(uuid, text, real[], text, text[], bigint[], text[], jsonb[], boolean, boolean) is
     'The scores of the account''s memories; compiled for the pgvector that is installed, if one is.';
-  comment on function memstore.score_indexed_memories(uuid, text, text[], bigint[], text[], jsonb[], boolean) is
+  comment on function
+    memstore.score_all_memories(uuid, text, real[], text, text[], bigint[], text[], jsonb[], integer) is
+    'The scores of all of the account''s memories, with these; compiled likewise.';
+  comment on function memstore.score_indexed_memories(uuid, text, text[], bigint[], text[], jsonb[], boolean, boolean) is
     'The scores of the account''s memories that have a word of the query, from the operator''s indexes; compiled.';
   comment on function memstore.similarities(uuid[], real[], text) is
     'How near the embeddings of memories are to a query''s; compiled for the pgvector that is installed, if one is.';

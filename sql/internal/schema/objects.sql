@@ -45,7 +45,9 @@ as $$
       p.owned,
       -- Compiled for pgvector, in whichever schema that is.
       case
-        when v.schema is not null and p.proname in ('score_memories', 'similarities') then
+        when v.schema is not null and p.proname in (
+          'item_similarities', 'score_all_memories', 'score_memories', 'similarities'
+        ) then
           replace(
             replace(
               replace(pg_get_functiondef(p.oid), quote_literal(v.schema || '.vector'), quote_literal('vector')),

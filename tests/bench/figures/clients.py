@@ -3,131 +3,165 @@
 from __future__ import annotations
 
 import itertools
-import statistics
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import psycopg
+from psycopg.adapt import PyFormat
 from psycopg.conninfo import make_conninfo
 
-from memstore import Store
+from memstore import Store, wire
 from memstore.api import calls
+from memstore.models import Recall
 from tests.bench import data, load
+from tests.bench.answers import Best
 from tests.bench.figures import Bench
-from tests.bench.measuring import Row, Target
-from tests.bench.peers import FOUND, PEERS, Embed, Memories, Memstore
+from tests.bench.measuring import Leg, Row, Target
+from tests.bench.peers import PEERS, Embed, Memories, Memstore
 
 _FASTER = Target(1)
 _ACTIONS = ("add", "search", "list", "delete")
+_TURNS = 100
 
 
 def client(bench: Bench) -> Iterator[Row]:
     """Store.recall against psycopg with the same statement and values."""
     owner, turn = data.account(0), data.Texts("client").turn()
-    call = calls.recall(actor=owner, query=turn)
+    meaning = {"embedding": data.vector(turn), "embedding_model": data.MODEL}
     with psycopg.connect(bench.store(), autocommit=True) as connection:
+        connection.adapters.register_dumper(wire.Reals, wire.ADAPTERS.get_dumper(wire.Reals, PyFormat.BINARY))
         store = Store(connection)
-        repeated = bench.effort.repeated
-        legs = {
-            "Store.recall": repeated(lambda: store.recall(owner, turn)),
-            "the same SELECT by psycopg": repeated(
-                lambda: connection.execute(call.statement, call.parameters).fetchall()
-            ),
-        }
-        yield bench.effort.compare("client", legs, target=Target(1.1))
+        for note, embedding in (("", {}), (", hybrid", meaning)):
+            call = calls.recall(actor=owner, query=turn, **embedding)
+            legs = {
+                f"Store.recall{note}": bench.effort.repeated(
+                    partial(store.recall, owner, turn, **embedding)  # type: ignore[arg-type]
+                ),
+                f"the same SELECT by psycopg{note}": bench.effort.repeated(partial(_bare, connection, call)),
+            }
+            yield bench.effort.compare("client", legs, target=Target(1.1))
+
+
+def _bare(connection: psycopg.Connection, call: wire.Call[Recall]) -> None:
+    connection.execute(call.statement, call.parameters).fetchall()
 
 
 def peers(bench: Bench) -> Iterator[Row]:
     """Add, search, list and delete, a call at a time, in stores that hold the same memories."""
-    for name, (peer, embedded) in PEERS.items():
-        if embedded and not bench.server.pgvector:
+    embedded = bench.server.pgvector
+    texts = _Texts(bench)
+    beside = bench.server.installed("beside")
+    ways: dict[str, Callable[[str, Embed | None], Memories]] = {"memstore": Memstore}
+    if embedded:
+        ways |= {"memstore, hybrid": Memstore, "memstore, by meaning alone": partial(Memstore, words=False)}
+    _Stand(texts, beside, Memstore, embedded=embedded, fill=True).close()
+    ours = {
+        name: _Stand(texts, beside, way, embedded=name != "memstore", fill=False)
+        for name, way in ways.items()
+    }
+    bench.facts["peers"] = {
+        "memories": bench.size.peers * load.LIVE,
+        "found": {name: stand.found() for name, stand in ours.items()},
+    }
+    for name, (peer, by_meaning) in PEERS.items():
+        if by_meaning and not embedded:
             print(f"{name}: left out: the server has no pgvector")
             continue
         try:
-            theirs = _Stand(bench, bench.server.empty("peer"), peer, embedded)
+            theirs = _Stand(texts, bench.server.empty("peer"), peer, embedded=by_meaning, fill=True)
         except ImportError as missing:
             print(f"{name}: left out: {missing}")
             continue
-        ours = _Stand(bench, bench.server.installed("beside"), Memstore, embedded)
+        bench.facts["peers"]["found"][name] = theirs.found()
+        side = "memstore, hybrid" if by_meaning else "memstore"
         count = max(20, int(bench.effort.seconds * 100))
-        sides = {"memstore, hybrid" if embedded else "memstore": ours, name: theirs}
         # What a round adds it deletes.
-        legs = {
-            action: {stand.label(side, action): stand.operation(action) for side, stand in sides.items()}
+        legs: dict[str, Leg] = {
+            f"{label}: {action}": bench.effort.repeated(stand.operation(action), count)
             for action in _ACTIONS
+            for label, stand in ((side, ours[side]), (name, theirs))
         }
-        times = bench.effort.in_turn(
-            {
-                label: bench.effort.repeated(operation, count)
-                for pair in legs.values()
-                for label, operation in pair.items()
-            }
-        )
-        for pair in legs.values():
-            yield times.row("peers", *pair, target=_FASTER)
-        ours.close()
+        times = bench.effort.in_turn(legs)
+        for action in _ACTIONS:
+            yield times.row("peers", f"{side}: {action}", f"{name}: {action}", target=_FASTER)
         theirs.close()
+    for stand in ours.values():
+        stand.close()
+
+
+class _Texts:
+    """What all of them hold and are asked."""
+
+    def __init__(self, bench: Bench) -> None:
+        texts = data.Texts("peers")
+        self.held = {f"account-{number}": texts.bodies(load.LIVE) for number in range(bench.size.peers)}
+        self.turns = texts.turns(_TURNS)
+        self.added = texts.bodies(2_000)
+        self._vectors = {text: data.vector(text) for text in [*self.turns, *self.added]}
+
+    def embed(self, text: str) -> list[float]:
+        return self._vectors.get(text) or data.vector(text)
 
 
 class _Stand:
-    """One store of memories, filled, and what is done to it."""
+    """One store of memories, and what is done to it."""
 
     def __init__(
-        self, bench: Bench, conninfo: str, make: Callable[[str, Embed | None], Memories], embedded: bool
+        self,
+        texts: _Texts,
+        conninfo: str,
+        make: Callable[[str, Embed | None], Memories],
+        *,
+        embedded: bool,
+        fill: bool,
     ) -> None:
-        texts = data.Texts("peers")
-        turns = texts.turns(100)
-        bodies = texts.bodies(100)
-        vectors = {text: data.vector(text) for text in [*turns, *bodies]} if embedded else {}
+        self._texts = texts
+        embed = texts.embed if embedded else None
+        if fill:
+            # It may take its time, but not as long as a disk does.
+            filling = make(make_conninfo(conninfo, options="-c synchronous_commit=off"), embed)
+            for name, bodies in texts.held.items():
+                account = filling.account(name)
+                for body in bodies:
+                    filling.add(account, body)
+            filling.close()
+            with psycopg.connect(conninfo, autocommit=True) as connection:
+                connection.execute("vacuum (analyze)")
 
-        def embed(text: str) -> list[float]:
-            return vectors.get(text) or data.vector(text)
-
-        # It may take its time, but not as long as a disk does.
-        filling = make(
-            make_conninfo(conninfo, options="-c synchronous_commit=off"), embed if embedded else None
-        )
-        accounts = [filling.account(f"account-{number}") for number in range(bench.size.peers)]
-        for _ in range(load.LIVE):
-            for account in accounts:
-                filling.add(account, texts.body())
-        filling.close()
-        with psycopg.connect(conninfo, autocommit=True) as connection:
-            connection.execute("vacuum (analyze)")
-
-        self._memories = make(conninfo, embed if embedded else None)
+        self._memories = make(conninfo, embed)
         self._writer = self._memories.account("writer")
-        self._accounts = itertools.cycle(accounts)
-        self._bodies = itertools.cycle(bodies)
-        self._turns = itertools.cycle(turns)
+        self._bodies = itertools.cycle(texts.added)
+        # Each turn is asked of another account than the last.
+        self._asked = itertools.cycle(zip(itertools.cycle(texts.held), texts.turns, strict=False))
         self._keys: list[str] = []
+        self._accounts: dict[str, str] = {}
 
-    def label(self, side: str, action: str) -> str:
-        """Names what is done; of a search also how many it finds: an index may lose some."""
-        if action != "search":
-            return f"{side}: {action}"
-        found = statistics.fmean(self._search() for _ in range(100))
-        return f"{side}: search, finds {found:.1f} of {FOUND}"
+    def found(self) -> dict[str, float]:
+        """How many a search finds, and how many of those that it should, of the turns' means."""
+        return Best.mean(
+            Best(self._texts.held[name], turn).of(self._search(name, turn))
+            for name, turn in zip(itertools.cycle(self._texts.held), self._texts.turns, strict=False)
+        )
 
     def operation(self, action: str) -> Callable[[], object]:
         actions: dict[str, Callable[[], object]] = {
             "add": self._add,
-            "search": self._search,
-            "list": self._list,
-            "delete": self._delete,
+            "search": lambda: self._search(*next(self._asked)),
+            "list": lambda: self._memories.list(self._account(next(self._asked)[0])),
+            "delete": lambda: self._memories.delete(self._writer, self._keys.pop()),
         }
         return actions[action]
+
+    def _account(self, name: str) -> str:
+        if name not in self._accounts:
+            self._accounts[name] = self._memories.account(name)
+        return self._accounts[name]
 
     def _add(self) -> None:
         self._keys.append(self._memories.add(self._writer, next(self._bodies)))
 
-    def _search(self) -> int:
-        return self._memories.search(next(self._accounts), next(self._turns))
-
-    def _list(self) -> int:
-        return self._memories.list(next(self._accounts))
-
-    def _delete(self) -> None:
-        self._memories.delete(self._writer, self._keys.pop())
+    def _search(self, name: str, turn: str) -> list[str]:
+        return self._memories.search(self._account(name), turn)
 
     def close(self) -> None:
         self._memories.close()

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import psycopg
 
 from tests.bench import load
 from tests.bench.figures import Bench
-from tests.bench.figures.recalling import FUNCTION, HYBRID, turns_of
-from tests.bench.measuring import Leg, Row, Target
+from tests.bench.figures.recalling import FUNCTION, WAYS, turns_of
+from tests.bench.measuring import Leg, Row, Taken, Target, Work
 
 # Nothing in it is rare.
 _COMMON = "Do you like to use the test server for our project, or do you want to work with the team?"
@@ -21,28 +22,33 @@ def claims(bench: Bench) -> Iterator[Row]:
     count = bench.size.claims[1]
     conninfo = bench.claims(count)
     accounts = [load.CLAIM_READER] * 8
-    note = f", {count:,} claims"
-    common = bench.pgbench.leg(
-        conninfo, [FUNCTION], variables={"actor": str(load.CLAIM_READER), "turn": _COMMON}
-    )
-    kinds = {
-        "recall" + note: (turns_of(bench, conninfo, FUNCTION, accounts), Target(10)),
-        "recall, common words" + note: (common, None),
+    kinds: dict[str, Callable[[], Leg]] = {
+        f"{name}, {count:,} claims": partial(turns_of, bench, conninfo, statement, accounts)
+        for name, statement in WAYS.items()
     }
-    if bench.server.pgvector:
-        kinds["recall, hybrid" + note] = (turns_of(bench, conninfo, HYBRID, accounts, embedded=True), None)
+    kinds[f"recall, common words, {count:,} claims"] = partial(
+        turns_of, bench, conninfo, FUNCTION, accounts[:1], turns=[_COMMON]
+    )
     with psycopg.connect(conninfo, autocommit=True) as connection:
 
         def switched(on: bool, leg: Leg) -> Leg:
-            def measured() -> float:
+            def switch() -> None:
                 connection.execute("select memstore.configure(system_recall_enabled => %s)", [on])
-                return leg()
 
-            return measured
+            def take() -> Taken:
+                switch()
+                return leg.take()
 
-        for name, (leg, target) in kinds.items():
-            legs = {f"{name}, flag on": switched(True, leg), f"{name}, flag off": switched(False, leg)}
-            yield bench.effort.compare("claims", legs, target=target)
+            def count() -> Work | None:
+                switch()
+                return leg.count()
+
+            return Leg(take, count)
+
+        for name, make in kinds.items():
+            both = {f"{name}, flag on": switched(True, make()), f"{name}, flag off": switched(False, make())}
+            target = None if "common" in name or not bench.server.pgvector else Target(10)
+            yield bench.effort.compare("claims", both, target=target)
 
 
 def admission(bench: Bench) -> Iterator[Row]:
@@ -60,5 +66,4 @@ def admission(bench: Bench) -> Iterator[Row]:
         )
         for count in bench.size.claims
     )
-    legs = dict([many, few])
-    yield bench.effort.compare("admission", legs, target=Target(1.5))
+    yield bench.effort.compare("admission", dict([many, few]), target=Target(1.5))

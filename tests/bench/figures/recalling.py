@@ -1,4 +1,4 @@
-"""recall against the fastest statement that gives the same answer, and against itself in other accounts."""
+"""recall against the fastest statement that gives the same answer, and against itself in larger accounts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from tests.bench.measuring import Leg, Row, Target
 
 FUNCTION = "select * from memstore.recall(:actor, :turn)"
 HYBRID = "select * from memstore.recall(:actor, :turn, :embedding, :model)"
+# By which a turn is recalled, by name: beside each other in every figure.
+WAYS = {"recall": FUNCTION, "recall, hybrid": HYBRID}
 HAND_WRITTEN = re.sub(
     r"^\s*--.*\n",
     "",
@@ -41,75 +43,57 @@ def turns_of(
     statement: str,
     accounts: list[UUID],
     *,
-    embedded: bool = False,
+    turns: list[str] | None = None,
     settings: str = "",
 ) -> Leg:
     """A leg of this statement for each of these accounts, with a turn for each."""
-    turns = data.Texts("turns").turns(len(accounts))
-    variables = {"model": data.MODEL}
+    turns = turns or data.Texts("turns").turns(len(accounts))
+    variables = {"model": data.MODEL} if ":model" in statement else {}
     scripts = []
     for number, (owner, turn) in enumerate(zip(accounts, turns, strict=True)):
         variables |= {f"actor{number}": str(owner), f"turn{number}": turn}
-        if embedded:
+        if ":embedding" in statement:
             variables[f"embedding{number}"] = data.array(data.vector(turn))
         scripts.append(re.sub(r"(?<!:):(actor|turn|embedding)\b", rf":\g<1>{number}", statement))
     return bench.pgbench.leg(conninfo, scripts, variables=variables, settings=settings)
 
 
 def recall(bench: Bench) -> Iterator[Row]:
-    """Accounts of 200, by words."""
+    """Accounts of 200, by words, and by words and meaning."""
     conninfo = bench.store()
     accounts = [data.account(number) for number in range(_TURNS)]
     _see_that_answers_are_equal(conninfo, accounts)
-    times = bench.effort.in_turn(
-        {
-            "recall": turns_of(bench, conninfo, FUNCTION, accounts),
-            "hand-written statement": turns_of(bench, conninfo, HAND_WRITTEN, accounts, settings=GENERIC),
-            "fetch of the live rows": turns_of(bench, conninfo, FETCH, accounts, settings=GENERIC),
-        }
-    )
-    yield times.row("recall", "recall", "hand-written statement", target=Target(1.25))
-    yield times.row("recall", "recall", "fetch of the live rows")
-
-
-def hybrid(bench: Bench) -> Iterator[Row]:
-    """An account of 200 with embeddings: a turn with one against a turn without."""
-    conninfo = bench.accounts()
-    accounts = [load.EMBEDDED] * _TURNS
-    legs = {
-        f"recall, hybrid{'' if bench.server.pgvector else ', without pgvector'}": turns_of(
-            bench, conninfo, HYBRID, accounts, embedded=True
-        ),
-        "recall, lexical, the same account": turns_of(bench, conninfo, FUNCTION, accounts),
-    }
-    target = Target(2) if bench.server.pgvector else None
-    yield bench.effort.compare("hybrid", legs, target=target)
+    legs = {name: turns_of(bench, conninfo, statement, accounts) for name, statement in WAYS.items()}
+    by_hand, fetch = "hand-written statement", "fetch of the live rows"
+    legs[by_hand] = turns_of(bench, conninfo, HAND_WRITTEN, accounts, settings=GENERIC)
+    legs[fetch] = turns_of(bench, conninfo, FETCH, accounts, settings=GENERIC)
+    times = bench.effort.in_turn(legs)
+    words, hybrid = WAYS
+    meaning = Target(2.5) if bench.server.pgvector else None
+    yield times.row("recall", words, by_hand, target=Target(2))
+    yield times.row("recall", hybrid, by_hand, target=meaning)
+    yield times.row("recall", hybrid, words)
+    yield times.row("recall", words, fetch)
 
 
 def accounts(bench: Bench) -> Iterator[Row]:
     """Larger accounts against the smallest."""
     conninfo = bench.accounts()
-    sizes = bench.size.accounts
+    smallest, *larger = bench.size.accounts
     legs = {
-        f"recall, account of {size:,}": turns_of(bench, conninfo, FUNCTION, [load.sized(size)] * _TURNS)
-        for size in sizes
+        f"{name}, account of {size:,}": turns_of(bench, conninfo, statement, [load.sized(size)] * _TURNS)
+        for name, statement in WAYS.items()
+        for size in bench.size.accounts
     }
-    smallest, *larger = legs
     times = bench.effort.in_turn(legs)
-    for what, size in zip(larger, sizes[1:], strict=True):
-        yield times.row("accounts", what, smallest, target=None if size == 100_000 else Target(10))
-
-    # The largest again, with the operator's indexes.
-    indexed = bench.accounts("accounts_indexed")
-    bench.server.index_words(indexed)
-    legs = {
-        f"recall, account of {size:,}, words indexed": turns_of(
-            bench, indexed, FUNCTION, [load.sized(size)] * _TURNS
-        )
-        for size in (sizes[0], sizes[-1])
-    }
-    smallest, largest = legs
-    yield bench.effort.in_turn(legs).row("accounts", largest, smallest, target=Target(30))
+    for name in WAYS:
+        for size in larger:
+            yield times.row(
+                "accounts",
+                f"{name}, account of {size:,}",
+                f"{name}, account of {smallest:,}",
+                target=None if size == 100_000 else Target(10),
+            )
 
 
 def _see_that_answers_are_equal(conninfo: str, accounts: list[UUID]) -> None:

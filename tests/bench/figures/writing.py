@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from uuid import UUID
@@ -13,6 +14,7 @@ from tests.bench.figures import Bench
 from tests.bench.measuring import Row, Target
 
 FUNCTION = "insert_memory"
+EMBEDDED = "insert_memory, with an embedding"
 PLAIN = "plain INSERT"
 BARE = "INSERT into a bare copy"
 
@@ -23,42 +25,62 @@ _BARE_COPY = """
 drop table if exists public.bare;
 create table public.bare (like memstore.memories including defaults including generated including storage
   including indexes);
-insert into public.bare (id, user_id, bucket, body, source_ref, language, inserted_at, updated_at)
-select m.id, m.user_id, m.bucket, m.body, m.source_ref, m.language, m.inserted_at, m.updated_at
+insert into public.bare (
+  id, user_id, bucket, body, source_ref, language, inserted_at, updated_at, embedding, embedding_model
+)
+select
+  m.id, m.user_id, m.bucket, m.body, m.source_ref, m.language, m.inserted_at, m.updated_at, m.embedding,
+  m.embedding_model
 from memstore.memories m;
 vacuum (analyze) public.bare
 """
-_INTO = "insert into {} (user_id, bucket, body, language) values (:{}, 'user', :body, 'english')"
+# Another text each time: what is remembered twice is written once.
+_TEXT = "concat(:body::text, ' ', :number::text)"
+_NUMBER = "\\set number random(1, 1000000000)\n"
 
 
-def function(actor: str = "actor") -> str:
-    return f"select * from memstore.insert_memory(:{actor}, :body)"
+def function(actor: str = "actor", *, embedded: bool = False) -> str:
+    vector = ", embedding => :embedding, embedding_model => :model" if embedded else ""
+    return f"{_NUMBER}select * from memstore.insert_memory(:{actor}, {_TEXT}{vector})"
 
 
-def plain(actor: str = "actor") -> str:
-    return _INTO.format("memstore.memories", actor)
+def plain(actor: str = "actor", *, embedded: bool = False) -> str:
+    return _into("memstore.memories", actor, embedded)
 
 
-def bare(actor: str = "actor") -> str:
-    return _INTO.format("public.bare", actor)
+def bare(actor: str = "actor", *, embedded: bool = False) -> str:
+    return _into("public.bare", actor, embedded)
+
+
+def _into(table: str, actor: str, embedded: bool) -> str:
+    columns, values = (", embedding, embedding_model", ", :embedding, :model") if embedded else ("", "")
+    return (
+        f"{_NUMBER}insert into {table} (user_id, bucket, body, language{columns})"
+        f" values (:{actor}, 'user', {_TEXT}, 'english'{values})"
+    )
 
 
 def variables(accounts: list[UUID] = load.WRITERS) -> dict[str, str]:
-    body = "I like the meeting notes of the platform team on my desk by nine in the morning, in German."
-    return {"body": body, "actor": str(accounts[0])} | {
-        f"actor{number}": str(owner) for number, owner in enumerate(accounts)
-    }
+    body = data.Texts("written").body()
+    given = {"body": body, "embedding": data.array(data.vector(body)), "model": data.MODEL}
+    given |= {"number": "0", "actor": str(accounts[0])}
+    return given | {f"actor{number}": str(owner) for number, owner in enumerate(accounts)}
 
 
 def insert(bench: Bench) -> Iterator[Row]:
     """One connection, with a commit that waits for the disk, and with one that doesn't: the work alone."""
     conninfo = bench.store()
     _make_bare_copy(conninfo)
-    scripts = {FUNCTION: function(), PLAIN: plain(), BARE: bare()}
-    for settings, note in (("", ""), ("-c synchronous_commit=off", ", commits not waited for")):
+    scripts = {FUNCTION: function, PLAIN: plain, BARE: bare}
+    unhurried = "-c synchronous_commit=off", ", commits not waited for"
+    for settings, note, embedded in (
+        ("", "", False),
+        (*unhurried, False),
+        (unhurried[0], ", with an embedding" + unhurried[1], True),
+    ):
         legs = {
             name + note: bench.pgbench.leg(
-                conninfo, [script], variables=variables(), settings=settings, mean=True
+                conninfo, [script(embedded=embedded)], variables=variables(), settings=settings, mean=True
             )
             for name, script in scripts.items()
         }
@@ -88,19 +110,21 @@ def batch(bench: Bench) -> Iterator[Row]:
     conninfo = bench.store()
     texts = data.Texts("batch").bodies(_BATCH)
     owner = load.WRITERS[0]
-    document = json.dumps([{"body": body} for body in texts])
-    block = "".join(f"{owner}\tuser\t{body}\tenglish\n" for body in texts)
+    numbers = itertools.count()
+    document = json.dumps([{"body": f"@ {body}"} for body in texts])
+    block = "".join(f"{owner}\tuser\t@ {body}\tenglish\n" for body in texts)
     with psycopg.connect(conninfo, autocommit=True) as connection:
 
         def call() -> None:
             connection.execute(
-                "select id from memstore.insert_memories(%s, %s::jsonb)", [owner, document]
+                "select id from memstore.insert_memories(%s, %s::jsonb)",
+                [owner, document.replace("@", str(next(numbers)))],
             ).fetchall()
 
         def copy() -> None:
             columns = "user_id, bucket, body, language"
             with connection.cursor().copy(f"copy memstore.memories ({columns}) from stdin") as stream:
-                stream.write(block)
+                stream.write(block.replace("@", str(next(numbers))))
 
         repeated = bench.effort.repeated
         legs = {f"insert_memories of {_BATCH}": repeated(call), f"COPY of {_BATCH}": repeated(copy)}

@@ -20,8 +20,8 @@ MARKED = {"kind": "receipt", "ref": f"run {MARKER}", "digest": f"sha256:{MARKER}
 
 def words(db: psycopg.Connection) -> set[str]:
     """The words in the search vectors."""
-    query = "select distinct unnest(tsvector_to_array(search_vector)) from memstore.memories"
-    return {word for (word,) in rows(db, query)}
+    query = "select distinct unnest(tsvector_to_array(search_vector)) from memstore."
+    return {word for table in ("memories", "items") for (word,) in rows(db, query + table)}
 
 
 def fill(db: psycopg.Connection, account: UUID, text: str, number: int) -> None:
@@ -29,6 +29,16 @@ def fill(db: psycopg.Connection, account: UUID, text: str, number: int) -> None:
     chance = random.Random(number)
     evidence = [{"kind": "url", "ref": f"https://{text}.org", "digest": f"sha256:{text}"}]
     own: list[UUID] = []
+    items = [
+        {
+            "namespace": [text, str(each % 3)],
+            "key": f"{text} {each}",
+            "value": {text: f"{text} {each}"},
+            "embeddings": [{"field": text, "embedding": [each + 1], "embedding_model": f"{text} {each % 5}"}],
+        }
+        for each in range(number)
+    ]
+    call(db, "put_items", actor=account, items=items)
     for each in range(number):
         embedding: dict[str, Any] = {}
         if each % 3 == 0:
@@ -71,12 +81,14 @@ def others(db: psycopg.Connection, account: UUID) -> list[list[tuple[Any, ...]]]
     queries = (
         "select to_jsonb(u) from memstore.users u where id <> %s order by id",
         "select to_jsonb(m) from memstore.memories m where user_id <> %s order by id",
+        "select to_jsonb(i) from memstore.items i where user_id <> %s order by id",
         "select to_jsonb(r) from memstore.memory_admissions r where user_id <> %s and memory_id in"
         " (select id from memstore.memories m where m.user_id <> %s) order by id",
         "select to_jsonb(s) from memstore.claim_statuses s where memory_id in"
         " (select id from memstore.memories where user_id <> %s) order by memory_id",
         "select to_jsonb(o) from memstore.open_challenges o where memory_id in"
         " (select id from memstore.memories where user_id <> %s) order by challenge_id",
+        "select to_jsonb(t) from memstore.tokens t where user_id <> %s",
         "select ctid::text, xmin::text from memstore.memories where user_id <> %s order by id",
     )
     return [rows(db, query, *[account] * query.count("%s")) for query in queries]
@@ -90,6 +102,8 @@ def test_nothing_of_an_account_stays(db: psycopg.Connection) -> None:
     db.execute("select memstore.set_steward(%s, true)", [stayers[0]])
     fill(db, leaver, MARKER, 250)
     fill(db, stayers[0], "meadow", 60)
+    rows(db, "select memstore.create_token(%s, %s)", leaver, f"the laptop of {MARKER}")
+    rows(db, "select memstore.create_token(%s, 'meadow')", stayers[0])
     for number, stayer in enumerate(stayers):
         insert(db, stayer, f"I like meadows {number}.", embedding=[1, 2], embedding_model="meadow")
     theirs = [insert(db, stayers[1], f"It builds {number}.", **SYSTEM)["id"] for number in range(6)]
@@ -120,7 +134,8 @@ def test_nothing_of_an_account_stays(db: psycopg.Connection) -> None:
     call(db, "refute_challenge", actor=leaver, challenge_id=challenge, ground=f"Because of {MARKER}.")
     call(db, "challenge_memory", actor=stayers[2], memory_id=own, ground="Because.", evidence_refs=[MARKED])
     db.execute("analyze")
-    kept = ("users", "memories", "memory_admissions", "admitted_claims", "claim_words")
+    kept = ["users", "memories", "items", "item_embeddings", "memory_admissions", "admitted_claims"]
+    kept.append("claim_words")
     assert {f"memstore.{table}" for table in kept} <= places(db, MARKER)
     assert MARKER in words(db)
     before = others(db, leaver)
@@ -163,6 +178,9 @@ def test_no_index_leads_to_it(db: psycopg.Connection) -> None:
         ("external_ref", "users"),
         ("embedding_model", "memories"),
         ("name", "embedding_models"),
+        ("embedding_model", "item_embeddings"),
+        ("field", "item_embeddings"),
+        ("key", "items"),
     ):
         query = sql.SQL("select count(*) from memstore.{} where {} >= %s and {} < %s").format(
             sql.Identifier(table), sql.Identifier(column), sql.Identifier(column)

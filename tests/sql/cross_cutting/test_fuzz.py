@@ -246,6 +246,12 @@ def argument(rng: random.Random, type_name: str, name: str, ids: list[str], acto
             )
         case "jsonb":
             return document(rng, ids)
+        case "interval":
+            return rng.choice(["", "x", "0", "-1 day", "1 minute", "100 years", "1e30 years", "infinity"])
+        case "uuid[]":
+            return rng.choice(["{}", "{NULL}", "{x}", "{" + ",".join(ids[:3]) + "}", "{" + "0" * 32 + "}"])
+        case "bytea":
+            return rng.choice(["", "x", "\\x", "\\x00", "\\x" + "00" * 32])
         case "text":
             usual = {
                 "body": "It builds.",

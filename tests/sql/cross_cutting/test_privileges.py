@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # A public function that only reads opens with one of these, or is named here.
 READS = re.compile(
-    r"^(export|get|help|list|find|rank|read_json|recall|memory_history|memory_status|memories_as_of|memories_to|store|verify)"
+    r"^(authorize|count|explain|export|get|help|list|find|rank|read_json|recall|similar|memory_histor|memory_status|memories_as_of|memories_to|search|store|verify)"
 )
 EVIDENCE = Jsonb(SYSTEM["evidence_refs"])
 

@@ -204,10 +204,11 @@ def test_an_account_that_is_not_there(function: str, db: Db, account: UUID) -> N
 
 def test_the_first_line(db: Db, full: UUID) -> None:
     assert value(db, "select memstore.export_account(%s)", full) == {
-        "export": 1,
+        "export": 2,
         "language": "english",
         "memories": 10,
         "live_memories": live_count(db, full),
+        "items": 0,
     }
     danish = value(db, "select memstore.create_user(language => 'danish')")
     assert value(db, "select memstore.export_account(%s)", danish)["language"] == "danish"

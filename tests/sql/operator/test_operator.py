@@ -42,6 +42,8 @@ DEFAULTS = {
     "system_recall_enabled": False,
     "maximum_system_pool": 40,
     "registered_models_only": False,
+    "user_floor": 0,
+    "score_share": 0,
 }
 
 
@@ -77,6 +79,8 @@ def test_the_settings_at_first(db: psycopg.Connection) -> None:
         ("source_share", 0),
         ("source_share", 1),
         ("system_recall_enabled", True),
+        ("user_floor", 1),
+        ("score_share", 1),
     ],
 )
 def test_one_changes_and_the_others_stay(name: str, content: object, db: psycopg.Connection) -> None:
@@ -88,9 +92,17 @@ def test_one_changes_and_the_others_stay(name: str, content: object, db: psycopg
     ("name", "content"),
     [
         *((name, -1) for name in DEFAULTS if name.startswith("maximum")),
-        *((f"{name}_floor", bad) for name in ("lexical", "semantic") for bad in (-0.1, 1.1)),
-        *((f"{name}_share", bad) for name in ("speaker", "source") for bad in (-0.1, 1.1, float("nan"))),
-        *((f"{name}_floor", float(bad)) for name in ("lexical", "semantic") for bad in ("nan", "inf")),
+        *((f"{name}_floor", bad) for name in ("lexical", "semantic", "user") for bad in (-0.1, 1.1)),
+        *(
+            (f"{name}_share", bad)
+            for name in ("speaker", "source", "score")
+            for bad in (-0.1, 1.1, float("nan"))
+        ),
+        *(
+            (f"{name}_floor", float(bad))
+            for name in ("lexical", "semantic", "user")
+            for bad in ("nan", "inf")
+        ),
     ],
 )
 def test_a_setting_out_of_bounds(name: str, content: object, db: psycopg.Connection) -> None:

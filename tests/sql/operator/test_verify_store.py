@@ -72,6 +72,20 @@ def store(scratch: psycopg.Connection) -> Iterator[psycopg.Connection]:
             ground=SECRET,
             evidence_refs=[EVIDENCE],
         )
+    call(
+        db,
+        "put_items",
+        actor=named("1"),
+        items=[
+            {"namespace": [SECRET], "key": SECRET, "value": {"text": SECRET}},
+            {
+                "namespace": [SECRET],
+                "key": "another",
+                "value": {},
+                "embeddings": [{"field": "$", "embedding": [1, 2], "embedding_model": "model"}],
+            },
+        ],
+    )
     tombstone = call(
         db, "promote_memory", actor=steward, target=named("c3"), stance="use-pnpm", evidence_refs=[EVIDENCE]
     )[0]["id"]
@@ -117,10 +131,15 @@ CASES = {
     "claim_counter_rules": "update claim_counter set singleton = false",
     "deployment_rules": "update deployment set checksum = 'x' where name = 'sql'",
     "account_roles_rules": "insert into account_roles values ('', {1})",
+    "items_rules": "update items set ttl_seconds = 5",
+    "item_embeddings_rules": "update item_embeddings set field = ''",
     "api_roles_rules": "insert into api_roles (role, bundle) values ('postgres', 'some')",
+    "tokens_rules": "insert into tokens (user_id, kind, name, scopes, digest, expires_at)"
+    " values ({1}, 'agent', 'x', array['all'], sha256('x'), now() + interval '1 day')",
     "single_rows": "insert into claim_counter (singleton, admitted) values (false, 2)",
     "live_memories": "update users set live_memories = 1 where id = {1}",
     "candidates": "update users set candidates = '{\"english\": [2, 2]}' where id = {1}",
+    "stored_items": "update users set stored_items = 1 where id = {1}",
     "twins": "update users set has_twins = false where id = {1}",
     "erased_accounts": "update memory_admissions set ground = 'x' where memory_id = {c5}"
     " and role = 'challenge'",
@@ -133,6 +152,7 @@ CASES = {
     "chain_borders": "update memories set superseded_by_id = {b1} where id = {a2}",
     "search_vectors": "alter table memories alter column search_vector drop expression;"
     " update memories set search_vector = '' where id = {a3}",
+    "item_versions": "update items set version = 1000000 where key = 'another'",
     "tombstones": "alter table memories alter column promoted drop expression;"
     " update memories set promoted = true where id = {a3}",
     "model_names": "delete from embedding_models",
@@ -186,6 +206,30 @@ def test_the_examples_are_ids(store: psycopg.Connection) -> None:
 
 
 BESIDES = {
+    "an item of an erased account": (
+        "update items set user_id = (select id from users where erased_at is not null);"
+        " update users set stored_items = case when id = {1} then 0 else 2 end"
+        " where id = {1} or erased_at is not null",
+        {"erased_accounts"},
+    ),
+    "an item of nobody": (
+        "update items set user_id = {9}; update users set stored_items = 0 where id = {1}",
+        {"owners"},
+    ),
+    "an item's words": (
+        "alter table items alter column search_vector drop expression;"
+        " update items set search_vector = '' where key <> 'another'",
+        {"search_vectors"},
+    ),
+    "an item's version twice": ("update items set version = 1", {"item_versions"}),
+    "an item's embedding of no model": (
+        "update item_embeddings set embedding_model = 'none'",
+        {"model_names"},
+    ),
+    "an item's embedding of another length": (
+        "update item_embeddings set embedding = array[1]",
+        {"model_dimensions"},
+    ),
     "a memory of an erased account": (
         "update memories set user_id = (select id from users where erased_at is not null)"
         " where id = {a4}; update users set live_memories = live_memories - 1 where id = {1};"

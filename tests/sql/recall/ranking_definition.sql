@@ -175,7 +175,7 @@ begin
     select
       m as memory,
       memstore.fuse(l.score, greatest(s.similarity, 0), v_hybrid)
-        * (1 + case when definition.is_named(m.body, m.language, v_words) then v_settings.speaker_share else 0 end) as score,
+        * (1 + case when definition.is_named(m.body, m.language, v_words) then v_settings.speaker_share else 0 end) as fused,
       round(1e6 * l.score) / 1e6 as lexical_score,
       round(1e6 * case when s.similarity < 0 then 0 else s.similarity end) / 1e6 as semantic_score
     from lexical l
@@ -186,32 +186,41 @@ begin
   )
   select
     memstore.to_memory(f.memory),
-    r.score,
+    f.score,
     f.lexical_score,
     f.semantic_score,
     -- Of one body only the best of those that are.
-    f.above and row_number() over (
-      partition by f.above, (f.memory).body order by r.score desc, (f.memory).inserted_at desc, (f.memory).id
+    f.near and row_number() over (
+      partition by f.near, (f.memory).body order by f.score desc, (f.memory).inserted_at desc, (f.memory).id
     ) = 1
   from (
     select
       f.*,
-      (f.memory).bucket = 'user'
-        or f.lexical_score > v_settings.lexical_floor
-        or coalesce(f.semantic_score > v_settings.semantic_floor, false) as above,
-      -- A memory without a source is one of its own.
-      max(f.score) over (
-        partition by (f.memory).source_ref, case when (f.memory).source_ref is null then (f.memory).id end
-      ) as best
-    from fused f
+      f.above and (f.semantic_score is null or f.score >= v_settings.score_share * max(f.score) filter (where f.above) over ()) as near
+    from (
+      select
+        f.*,
+        case
+          when (f.memory).bucket = 'learned' then
+            f.lexical_score > v_settings.lexical_floor or coalesce(f.semantic_score > v_settings.semantic_floor, false)
+          else not coalesce(f.lexical_score = 0 and f.semantic_score < v_settings.user_floor, false)
+        end as above,
+        round(
+          1e6 * (f.fused + v_settings.source_share * f.best)
+            / ((1 + v_settings.speaker_share) * (1 + v_settings.source_share))
+        ) / 1e6 as score
+      from (
+        select
+          f.*,
+          -- A memory without a source is one of its own.
+          max(f.fused) over (
+            partition by (f.memory).source_ref, case when (f.memory).source_ref is null then (f.memory).id end
+          ) as best
+        from fused f
+      ) f
+    ) f
   ) f
-  cross join lateral (
-    select round(
-      1e6 * (f.score + v_settings.source_share * f.best)
-        / ((1 + v_settings.speaker_share) * (1 + v_settings.source_share))
-    ) / 1e6
-  ) r (score)
-  order by r.score desc, (f.memory).inserted_at desc, (f.memory).id;
+  order by f.score desc, (f.memory).inserted_at desc, (f.memory).id;
 end
 $$;
 

@@ -95,7 +95,7 @@ def told(db: psycopg.Connection, actor: UUID, query: str, **bounds: object) -> T
 def scored(db: psycopg.Connection, actor: UUID, query: str, *, indexed: bool) -> dict[UUID, float]:
     """The scores above 0, read from the indexes or not."""
     function = sql.SQL(
-        "score_indexed_memories(%(actor)s, %(query)s, c.languages, c.counts, null, null, false)"
+        "score_indexed_memories(%(actor)s, %(query)s, c.languages, c.counts, null, null, false, false)"
         if indexed
         else "score_memories("
         "%(actor)s, %(query)s, null, null, c.languages, c.counts, null, null, false, false)"

@@ -618,7 +618,8 @@ def test_signature(scratch: psycopg.Connection) -> None:
     assert arguments == (
         "actor uuid, query text, embedding real[] DEFAULT NULL::real[],"
         " embedding_model text DEFAULT NULL::text,"
-        " scopes text[] DEFAULT NULL::text[], filter jsonb DEFAULT NULL::jsonb"
+        " scopes text[] DEFAULT NULL::text[], filter jsonb DEFAULT NULL::jsonb,"
+        " maximum integer DEFAULT NULL::integer, include_superseded boolean DEFAULT false"
     )
     assert result == (
         "TABLE(memory memstore.memory, score double precision, lexical_score double precision,"
@@ -699,3 +700,57 @@ def test_same_words_under_any_ctype(db: psycopg.Connection, other: psycopg.Conne
         for language in ("simple", "english", "german", "greek", "russian", "turkish"):
             assert lexemes(db, language, text) == lexemes(other, language, text)
             assert lexemes(db, language, text.upper()) == lexemes(other, language, text.upper())
+
+
+def test_maximum(undone: psycopg.Connection, holder: UUID) -> None:
+    for body in ("alpha", "alpha beta", "gamma"):
+        insert(undone, holder, body)
+    ranked = "select (memory).body from memstore.rank_memories(%s, 'alpha beta', maximum => %s)"
+    for maximum in (0, 1, 2, 3, 5, None):
+        assert rows(undone, ranked, holder, maximum) == rows(undone, ranked, holder, None)[:maximum]
+    with refused("argument_invalid", "maximum", "MS012"):
+        rows(undone, ranked, holder, -1)
+
+
+_WITH_SUPERSEDED = (
+    "select (memory).body, (memory).superseded_at is not null, score, eligible"
+    " from memstore.rank_memories(%s, %s, %s::real[], %s, %s::text[], include_superseded => %s)"
+)
+
+
+@pytest.mark.parametrize("embedding", [None, [1.0, 0.5]], ids=["words", "meaning"])
+def test_superseded_memories_change_nothing_of_the_others(
+    scratch: psycopg.Connection, holder: UUID, embedding: list[float] | None
+) -> None:
+    """Of one source, one body and one language, so that words, neighbours and twins could."""
+    for number in range(30):
+        raw_insert(
+            scratch,
+            holder,
+            ["alpha", "beta gamma", "alpha gamma", "delta"][number % 4],
+            bucket=["user", "learned"][number % 2],
+            source_ref=[None, "s"][number % 3 > 0],
+            language=["english", "german"][number % 5 == 0],
+            embedding=[1, number / 30] if number % 2 else None,
+            embedding_model="m" if number % 2 else None,
+            superseded_at="9999-01-01" if number % 7 > 3 else None,
+        )
+    asked = (holder, "alpha beta zebra", embedding, embedding and "m", None)
+    alone = rows(scratch, _WITH_SUPERSEDED, *asked, False)
+    told = rows(scratch, _WITH_SUPERSEDED, *asked, True)
+    assert [row for row in told if not row[1]] == alone
+    superseded = [row for row in told if row[1]]
+    assert len(superseded) == 12 and len(alone) == 18
+    assert not any(eligible for *_, eligible in superseded)
+    assert max(score for _, _, score, _ in superseded) > 0.2
+    assert [score for _, _, score, _ in told] == sorted((row[2] for row in told), reverse=True)
+    assert rows(scratch, _WITH_SUPERSEDED, *asked[:4], ["none"], True) == told  # all are for everything
+
+
+def test_an_account_with_superseded_memories_alone(scratch: psycopg.Connection, holder: UUID) -> None:
+    raw_insert(scratch, holder, "alpha", superseded_at="9999-01-01")
+    assert rows(scratch, _WITH_SUPERSEDED, holder, "alpha", None, None, None, False) == []
+    ((body, superseded, score, eligible),) = rows(
+        scratch, _WITH_SUPERSEDED, holder, "alpha", None, None, None, True
+    )
+    assert (body, superseded, eligible) == ("alpha", True, False) and score > 0.5

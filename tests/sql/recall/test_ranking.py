@@ -37,14 +37,17 @@ DEFAULTS: dict[str, float] = {
     "next_share": 0.4,
     "speaker_share": 0.4,
     "source_share": 0.3,
+    "user_floor": 0,
+    "score_share": 0,
 }
 SETTINGS: list[dict[str, float]] = [
     {},
-    {"previous_share": 0.7, "next_share": 0.2, "lexical_floor": 0.1, "source_share": 1},
+    {"user_floor": 0.2, "score_share": 0.4},
+    {"previous_share": 0.7, "next_share": 0.2, "lexical_floor": 0.1, "source_share": 1, "user_floor": 0.5},
     {"previous_share": 0, "next_share": 0, "speaker_share": 1},
     {"previous_share": 0.5, "next_share": 0.1, "speaker_share": 0, "source_share": 0},
     {"previous_share": 0, "next_share": 0.9, "semantic_floor": 0.6, "lexical_floor": 0.3, "speaker_share": 0},
-    {"previous_share": 1, "next_share": 1, "semantic_floor": 0, "source_share": 0},
+    {"previous_share": 1, "next_share": 1, "semantic_floor": 0, "source_share": 0, "score_share": 0.9},
     {"previous_share": 1e-6, "next_share": 1e-9, "semantic_floor": 0, "speaker_share": 1e-6},
 ]
 BOUNDS = [(8, 2000), (0, 2000), (3, 60), (40, 2**31 - 1), (200, 700), (201, 2**31 - 1), (500, 9000)]
@@ -151,7 +154,7 @@ def fill(db: psycopg.Connection, chance: Random) -> list[UUID]:
 
 
 @pytest.mark.parametrize(
-    ("seed", "turns"), [(1, 56), pytest.param(2, 600, marks=pytest.mark.long)], ids=["few", "many"]
+    ("seed", "turns"), [(1, 64), pytest.param(2, 600, marks=pytest.mark.long)], ids=["few", "many"]
 )
 def test_ranking_is_the_definition(store: psycopg.Connection, seed: int, turns: int) -> None:
     db, chance = store, Random(seed)
@@ -197,7 +200,7 @@ def test_pgvector_that_is_added_later_is_used(db: psycopg.Connection) -> None:
     db.execute("create extension vector schema \"Extensions 'of' others\"")
     assert value(db, compared) == 0
     db.execute("select memstore.compile_scores()")
-    assert value(db, compared) == 2
+    assert value(db, compared) == 3
     account = account_of(db, "account-1")
     for numbers, model in (([1, 0], "m"), ([0, 1], "m"), ([1], "n")):
         raw_insert(db, account, "x", embedding=numbers, embedding_model=model)

@@ -13,11 +13,16 @@ ACCEPTED: dict[str, tuple[str, ...]] = {
     # Statements put together from the catalog's own quoted names.
     "compile_columns": ("text type variable is not sanitized",),
     "compile_own_api": ("text type variable is not sanitized",),
+    "compile_scores": ("text type variable is not sanitized",),
     "drop_code": ("text type variable is not sanitized",),
     "grant_bundle": ("text type variable is not sanitized",),
     "grant_functions": ("text type variable is not sanitized",),
+    "revoke_public": ("text type variable is not sanitized",),
+    # One text reads the settings of all that score.
+    "score_indexed_memories": ('never read variable "v_score_share"',),
     # The second of two columns, set field by field and read as a whole.
     "read_memories": ('composite OUT variable "candidate" is not single argument',),
+    "read_item_embeddings": ('composite OUT variable "embedding" is not single argument',),
     # Of a migration that was applied. The conversions are of literals, under a pinned search path.
     "lexemes": (
         'target type is different type than source type: cast "text" value to "text[]" type',

@@ -1,0 +1,434 @@
+"""What others may try: each of these fails without the defence that it names."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+import time
+from contextlib import suppress
+from html import unescape
+from typing import ClassVar
+from urllib.parse import quote
+from uuid import UUID
+
+import pytest
+
+from memstore.serve import guards, server
+from memstore.serve.address import Address
+from tests.serve.sites import ACCEPT, SCOPES, Site
+from tests.sql.support import SECRET, insert, rows, value
+
+LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+
+
+@pytest.fixture
+def account(site: Site) -> UUID:
+    return site.account("own")
+
+
+@pytest.fixture
+def token(site: Site, account: UUID) -> str:
+    return site.token(account)
+
+
+@pytest.fixture
+def session(site: Site, account: UUID) -> str:
+    return site.session(account)
+
+
+class TestWhoIsMeant:
+    def test_no_token(self, site: Site) -> None:
+        for given in ("", "x", f"mst_{'0' * 64}", "mst_" + "é" * 64):
+            answer = site.rpc("tools/list", token=given)
+            assert answer.status == 401
+            assert answer.headers["www-authenticate"].startswith("Bearer")
+
+    @pytest.mark.parametrize("scheme", ["Basic {}", "Bearer  {}", "{}", "Bearer {} ", "Bearer {},x"])
+    def test_another_scheme(self, site: Site, token: str, scheme: str) -> None:
+        headers = {"Accept": ACCEPT, "Content_Type": "application/json"}
+        answer = site.request("POST", "/mcp", LIST, Authorization=scheme.format(token), **headers)
+        # A space at a header's end is no part of it.
+        assert answer.status == (200 if scheme == "Bearer {} " else 401)
+
+    def test_a_token_and_a_session_are_not_each_other(self, site: Site, token: str, session: str) -> None:
+        assert site.rpc("tools/list", token=token).status == 200
+        assert site.get("/memories", session).status == 200
+        assert site.rpc("tools/list", token=session).status == 401
+        assert site.get("/memories", token).status == 401
+        assert site.request("GET", "/memories", Authorization=f"Bearer {session}").status == 401
+
+    def test_a_secret_in_the_query_is_none(self, site: Site, token: str, session: str) -> None:
+        headers = {"Accept": ACCEPT, "Content_Type": "application/json"}
+        path = f"/mcp?token={token}&access_token={token}"
+        assert site.request("POST", path, LIST, **headers).status == 401
+        assert site.request("GET", f"/memories?{site.cookie}={session}").status == 401
+
+    def test_a_login_is_no_session(self, site: Site, account: UUID) -> None:
+        login = site.token(account, kind="login")
+        assert site.get("/memories", login).status == 401
+        assert site.rpc("tools/list", token=login).status == 401
+
+    def test_no_tool_names_an_account(self, site: Site, token: str) -> None:
+        other = site.account("other")
+        listed = site.rpc("tools/list", token=token).json["result"]["tools"]
+        assert not {"actor", "account", "user_id"} & {
+            name for tool in listed for name in tool["inputSchema"]["properties"]
+        }
+        for name in ("actor", "user_id", "account"):
+            answer = site.tool(token, "remember", body="x", **{name: str(other)})
+            assert answer["isError"]
+        assert value(site.db, "select count(*) from memstore.memories where user_id = %s", other) == 0
+
+    def test_others_memories_by_id_and_path(self, site: Site, token: str, session: str) -> None:
+        id = insert(site.db, site.account("other"), SECRET)["id"]
+        for tool in ("forget", "history"):
+            assert site.tool(token, tool, id=str(id))["isError"]
+        assert site.tool(token, "correct", target=str(id), body="y")["isError"]
+        for path in (f"/memories/{id}", f"/claims/{id}"):
+            answer = site.get(path, session)
+            assert answer.status == 404
+            assert SECRET not in answer.text
+        for path, fields in (("correct", {"body": "y"}), ("forget", {}), ("forget", {"history": "1"})):
+            assert site.post(f"/memories/{id}/{path}", session, fields).status in (404, 422)
+        assert rows(site.db, "select body, superseded_at from memstore.memories where id = %s", id) == [
+            (SECRET, None)
+        ]
+
+    def test_others_tokens(self, site: Site, session: str) -> None:
+        other = site.account("other")
+        site.token(other)
+        id = value(site.db, "select id from memstore.tokens where user_id = %s", other)
+        assert site.post(f"/access/{id}/revoke", session).status == 422
+        assert value(site.db, "select revoked_at from memstore.tokens where id = %s", id) is None
+
+    def test_a_token_that_was_revoked_or_whose_account_was_erased(self, site: Site) -> None:
+        for end in ("select memstore.revoke_token(user_id, id) from memstore.tokens where user_id = %s",
+                    "select memstore.delete_user(%s)"):  # fmt: skip
+            account = site.account("leaving")
+            token, session = site.token(account), site.session(account)
+            assert site.rpc("tools/list", token=token).status == 200
+            assert site.get("/memories", session).status == 200
+            rows(site.db, end, account)
+            assert site.rpc("tools/list", token=token).status == 401
+            assert site.get("/memories", session).status == 401
+
+
+class TestScopes:
+    NEEDED: ClassVar[dict[str, set[str]]] = {
+        "recall": {"recall", "list", "search", "history"},
+        "remember": {"remember", "correct"},
+        "claims": {"correct", "history", "propose", "challenge", "records"},
+        "steward": set(),
+        "operator": set(),
+    }
+
+    @pytest.mark.parametrize("scope", NEEDED)
+    def test_the_tools_that_are_there(self, site: Site, scope: str) -> None:
+        token = site.token(site.account("judge", steward=True), scope)
+        listed = site.rpc("tools/list", token=token).json["result"]["tools"]
+        assert {tool["name"] for tool in listed} == self.NEEDED[scope]
+        for tool in {"recall", "remember", "forget", "propose"} - self.NEEDED[scope]:
+            assert "no such tool" in site.tool(token, tool, query="x")["message"]
+
+    def test_remember_writes_no_claim(self, site: Site) -> None:
+        account = site.account()
+        token = site.token(account, "recall", "remember", "forget")
+        claim = site.claim(account)
+        evidence = [{"kind": "url", "ref": "r", "digest": "d"}]
+        for answer in (
+            site.tool(token, "remember", body="x", bucket="system"),
+            site.tool(token, "correct", target=str(claim), body="x", evidence_refs=evidence),
+            site.tool(token, "forget", id=str(claim)),
+        ):
+            assert answer["isError"]
+            assert answer["content"][0]["text"].startswith("scope_missing")
+        assert value(site.db, "select count(*) from memstore.memories where user_id = %s", account) == 1
+
+    @pytest.mark.parametrize(
+        ("path", "scope"),
+        [
+            ("/claims/queue", "steward"),
+            ("/store", "operator"),
+            ("/claims", "claims"),
+            ("/memories", "recall"),
+            ("/recall?turn=x", "recall"),
+            ("/export", "recall"),
+        ],
+    )
+    def test_pages(self, site: Site, path: str, scope: str) -> None:
+        account = site.account("judge", steward=True)
+        assert site.get(path, site.session(account, scope)).status == 200
+        without = site.session(account, *({*SCOPES} - {scope}))
+        answer = site.get(path, without)
+        assert answer.status == 403
+        assert "The token does not allow this." in answer.text
+
+    @pytest.mark.parametrize(
+        ("path", "fields", "scope"),
+        [
+            ("/memories", {"body": "x"}, "remember"),
+            ("/memories/{memory}/correct", {"body": "x"}, "remember"),
+            ("/memories/{memory}/forget", {}, "forget"),
+            ("/claims", {"body": "x", "slug": "sys:x", "tier": "glass"}, "claims"),
+            ("/claims/{claim}/challenge", {"ground": "x"}, "claims"),
+            ("/claims/{claim}/verdict", {"ground": "x", "verdict": "admitted"}, "steward"),
+        ],
+    )
+    def test_forms(self, site: Site, path: str, fields: dict[str, str], scope: str) -> None:
+        account = site.account("judge", steward=True)
+        ids = {"memory": insert(site.db, account, "m")["id"], "claim": site.claim(account)}
+        before = _rows(site, account)
+        session = site.session(account, *({*SCOPES} - {scope}))
+        assert site.post(path.format(**ids), session, fields).status in (403, 422)
+        assert _rows(site, account) == before
+
+    def test_metrics(self, site: Site, token: str) -> None:
+        account = site.account()
+        assert site.request("GET", "/metrics").status == 401
+        without = site.token(account, "recall")
+        assert site.request("GET", "/metrics", Authorization=f"Bearer {without}").status == 403
+        answer = site.request("GET", "/metrics", Authorization=f"Bearer {token}")
+        assert answer.status == 200
+        assert answer.headers["content-type"].startswith("application/openmetrics-text")
+        assert answer.text.endswith("\n# EOF\n")
+
+    def test_a_session_delegates_no_more_than_it_has(self, site: Site) -> None:
+        session = site.session(site.account(), "recall")
+        for chosen in ("operator", "remember"):
+            answer = site.post("/access", session, [("name", "x"), ("lifetime", "1"), ("scopes", chosen)])
+            assert answer.status == 422
+            assert "mst_" not in answer.text
+
+
+def _rows(site: Site, account: UUID) -> list[tuple[object, ...]]:
+    return rows(
+        site.db,
+        "select (select count(*) from memstore.memories m"
+        " where m.user_id = u.id and m.superseded_at is null),"
+        " (select count(*) from memstore.memory_admissions r where r.user_id = u.id)"
+        " from memstore.users u where u.id = %s",
+        account,
+    )
+
+
+class TestOtherSites:
+    def test_a_host_that_is_rebound(self, site: Site, token: str, session: str) -> None:
+        for host in ("evil.example", f"evil.example:{site.host.partition(':')[2]}", "127.0.0.1", ""):
+            assert site.rpc("tools/list", token=token, Host=host).status in (400, 421)
+            assert site.get("/memories", session, Host=host).status in (400, 421)
+            assert site.request("GET", "/healthz", Host=host).status in (400, 421)
+
+    def test_a_foreign_origin(self, site: Site, token: str) -> None:
+        for origin in (
+            "https://evil.example",
+            "null",
+            "http://127.0.0.1:1",
+            site.url.replace("http", "https"),
+        ):
+            assert site.rpc("tools/list", token=token, Origin=origin).status == 403
+        assert site.rpc("tools/list", token=token, Origin=site.url).status == 200
+
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            {"Origin": "https://evil.example"},
+            {"Origin": "null"},
+            {"Origin": "http://127.0.0.1:1"},  # another port is the same site
+            {"Sec_Fetch_Site": "same-site"},
+            {"Sec_Fetch_Site": "cross-site"},
+            {"Sec_Fetch_Site": "none"},
+        ],
+    )
+    def test_a_form_of_another_page(
+        self, site: Site, account: UUID, session: str, headers: dict[str, str]
+    ) -> None:
+        assert site.post("/memories", session, {"body": "forged"}, **headers).status == 403
+        assert _rows(site, account) == [(0, 0)]
+
+    def test_a_form_of_nobody(self, site: Site, account: UUID, session: str) -> None:
+        """Neither Origin nor Sec-Fetch-Site: no browser of these years."""
+        cookie = f"{site.cookie}={session}"
+        assert site.request("POST", "/memories", "body=x", Cookie=cookie).status == 403
+        assert _rows(site, account) == [(0, 0)]
+
+    def test_framing_sniffing_and_scripts(self, site: Site, session: str) -> None:
+        for path in ("/memories", "/login", "/static/style.css", "/nowhere", "/healthz"):
+            headers = site.get(path, session).headers
+            policy = headers["content-security-policy"]
+            assert "default-src 'none'" in policy
+            assert "frame-ancestors 'none'" in policy
+            assert "script-src" not in policy
+            assert "unsafe" not in policy
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["referrer-policy"] == "same-origin"
+            if not path.startswith("/static"):
+                assert headers["cache-control"] == "no-store"
+
+    def test_the_cookie(self, site: Site, account: UUID) -> None:
+        login = site.token(account, kind="login")
+        answer = site.post("/login", "", {"code": login})
+        assert answer.status == 303
+        name, _, rest = answer.headers["set-cookie"].partition("=")
+        assert name == site.cookie
+        assert {"HttpOnly", "SameSite=strict", "Path=/"} <= {part.strip() for part in rest.split(";")}
+        assert site.post("/login", "", {"code": login}).status == 401  # once
+
+    def test_a_cookie_behind_https(self) -> None:
+        address = Address("127.0.0.1", 8765, "https://memory.example.org")
+        assert address.cookie.startswith("__Host-")
+        assert address.secure
+        assert address.origins("memory.example.org") == {"https://memory.example.org"}
+
+    def test_forwarded_headers_are_not_believed(self, site: Site, session: str) -> None:
+        forwarded = {
+            "X_Forwarded_Host": "evil.example",
+            "X_Forwarded_Proto": "https",
+            "X_Forwarded_For": "1.2.3.4",
+            "Forwarded": "host=evil.example;proto=https",
+            "X_Original_URL": "/store",
+        }
+        answer = site.get("/", session, **forwarded)
+        assert answer.headers["location"] == "/memories"
+        assert "evil" not in site.get("/access", session, **forwarded).text
+
+
+class TestTexts:
+    @pytest.mark.parametrize(
+        ("body", "shown", "never"),
+        [
+            ("<script>alert(1)</script>", "&lt;script&gt;", "<script"),
+            ('"><img src=x onerror=alert(1)>', "&#34;&gt;&lt;img", "<img"),
+            ("{{ 8765 * 4321 }} {% raw %}", "{{ 8765 * 4321 }}", "37873565"),
+            ("\u202eevil\u202c", "U+202E", "\u202e"),
+            ("\x1b[31mred", "U+001B", "\x1b"),
+            ("a\u2028b\u2066c\u200ed", "U+2028", "\u2066"),
+            ("</textarea><script>1</script>", "&lt;/textarea&gt;", "</textarea><script"),
+        ],
+    )
+    def test_a_body_is_text(self, site: Site, body: str, shown: str, never: str) -> None:
+        account = site.account(body[:100])
+        session = site.session(account)
+        id = insert(site.db, account, body, scope="s" + body[:20], source_ref=body[:100])["id"]
+        rows(site.db, "select memstore.supersede_memory(%s, %s, %s)", account, id, body + " again")
+        for path in ("/memories", f"/memories?q={shown[:1]}&past=1", f"/memories/{id}", "/recall?turn=red"):
+            page = site.get(path, session).text
+            # Of what is typed into a form, browsers show what is there.
+            outside = page.partition("<textarea")[0]
+            assert never not in outside, path
+            assert never not in page or never in ("\u202e", "\x1b", "\u2066"), path
+        assert shown in site.get("/memories", session).text
+
+    def test_what_is_typed_comes_back_as_text(self, site: Site, session: str) -> None:
+        for path in ("/memories?q={}", "/memories?scope={}", "/recall?turn={}", "/login?code={}"):
+            page = site.get(path.format("%22%3E%3Cb%3Ex"), session).text
+            assert "<b>" not in page
+            assert '">x' not in page
+            assert '"><b>x' in unescape(page)
+
+
+class TestRequests:
+    def test_a_get_changes_nothing(self, site: Site, account: UUID, session: str) -> None:
+        id = insert(site.db, account, "stays")["id"]
+        token = value(site.db, "select id from memstore.tokens where user_id = %s limit 1", account)
+        for path in (
+            f"/memories/{id}/forget",
+            f"/memories/{id}/correct?body=x",
+            f"/access/{token}/revoke",
+            "/logout",
+        ):
+            assert site.get(path, session).status == 405
+        login = site.token(account, kind="login")
+        assert site.get(f"/login?code={login}", "").status == 200
+        assert site.post("/login", "", {"code": login}).status == 303
+        assert _rows(site, account) == [(1, 0)]
+
+    def test_methods_of_mcp(self, site: Site, token: str) -> None:
+        """A GET would be held open for ever."""
+        for method in ("GET", "DELETE", "PUT"):
+            headers = {"Accept": ACCEPT, "Authorization": f"Bearer {token}"}
+            assert site.request(method, "/mcp", **headers).status == 405
+
+    def test_too_large(self, site: Site, token: str, session: str) -> None:
+        headers = {"Accept": ACCEPT, "Content_Type": "application/json", "Authorization": f"Bearer {token}"}
+        with suppress(ConnectionError):  # it is closed while this is still sending
+            assert site.request("POST", "/mcp", b" " * (2 << 20), **headers).status == 413
+        assert site.post("/memories", session, {"body": "x" * (1 << 17)}).status == 413
+        fields = [(f"f{number}", "x") for number in range(300)]
+        assert site.post("/memories", session, fields).status in (400, 422)
+
+    def test_traversal(self, site: Site, session: str) -> None:
+        for path in (
+            "/static/../server.py", "/static/%2e%2e/server.py", "/static/..%2fserver.py",
+            "/static//etc/passwd", "/static/style.css/../../server.py", "/../memstore/serve/server.py",
+        ):  # fmt: skip
+            answer = site.get(path, session)
+            assert answer.status in (401, 404)
+            assert "import" not in answer.text
+
+    @pytest.mark.parametrize("id", ["x", "%00", "'; --", "0" * 500, str(UUID(int=255)), "../store"])
+    def test_ids_that_are_none(self, site: Site, session: str, id: str) -> None:
+        for path in (f"/memories/{quote(id, safe='')}", f"/claims/{quote(id, safe='')}"):
+            assert site.get(path, session).status == 404
+
+    @pytest.mark.parametrize(
+        "query", ["after=x", "bucket=x", "q=%00", "scope=%00", "q=%ff", "page=1&page=2", "status=x&after=1"]
+    )
+    def test_arguments_that_are_none(self, site: Site, session: str, query: str) -> None:
+        for path in ("/memories", "/claims", "/recall"):
+            assert site.get(f"{path}?{query}", session).status in (200, 404, 422)
+
+    @pytest.mark.parametrize("body", ["", "{", "[]", "null", '{"jsonrpc": "2.0"}', b"\xff\xfe"])
+    def test_what_is_no_message(self, site: Site, token: str, body: str | bytes) -> None:
+        headers = {"Accept": ACCEPT, "Content_Type": "application/json", "Authorization": f"Bearer {token}"}
+        assert site.request("POST", "/mcp", body, **headers).status == 400
+
+    @pytest.mark.long
+    def test_half_a_request(self, site: Site, token: str) -> None:
+        """Connections without a request's head, and without the rest of its body, are closed."""
+        host, _, port = site.host.partition(":")
+        head = f"POST /mcp HTTP/1.1\r\nHost: {site.host}\r\nAuthorization: Bearer {token}\r\n"
+        start = time.monotonic()
+        opened = []
+        for sent in (
+            "",
+            "POST /mcp HT",
+            head,
+            f"{head}Content-Length: 100\r\n\r\n",
+            f"{head}Content-Length: 9\r\n\r\n{{",
+        ):
+            opened.append(socket.create_connection((host, int(port)), 25))
+            opened[-1].sendall(sent.encode())
+        assert site.request("GET", "/healthz").status == 200
+        for connection in opened:
+            while connection.recv(1000):
+                pass
+            connection.close()
+        assert time.monotonic() - start < 2 * server.HEAD_SECONDS + guards.BODY_SECONDS
+
+    def test_nobody_guesses_a_path(self, site: Site, session: str) -> None:
+        for path in ("/docs", "/openapi.json", "/.env", "/mcp/", "/store/x", f"/{secrets.token_hex(4)}"):
+            assert site.get(path, session).status in (404, 307, 401)
+
+
+class TestAddress:
+    @pytest.mark.parametrize(
+        ("host", "url"),
+        [
+            ("0.0.0.0", None),
+            ("::", None),
+            ("192.168.1.5", "http://memory.example.org"),
+            ("127.0.0.1", "ftp://memory.example.org"),
+            ("127.0.0.1", "https://memory.example.org/path"),
+            ("127.0.0.1", "memory.example.org"),
+        ],
+    )
+    def test_beyond_loopback_it_needs_https(self, host: str, url: str | None) -> None:
+        with pytest.raises(ValueError, match=r"https|URL"):
+            Address(host, 8765, url)
+
+    def test_its_names(self) -> None:
+        local = Address("127.0.0.1", 8765)
+        assert local.hosts == {"127.0.0.1:8765", "localhost:8765", "[::1]:8765"}
+        public = Address("0.0.0.0", 8765, "https://Memory.example.org")
+        assert public.hosts == {"memory.example.org"}
