@@ -232,12 +232,12 @@ comment on constraint settings_maximum_items_shape on memstore.settings is 'The 
 
 alter table memstore.users
   add column maximum_items integer,
-  add column stored_items integer default 0,
+  add column stored_items integer not null default 0,
   add column restored_items integer,
   -- squawk-ignore constraint-missing-not-valid
   add constraint users_maximum_items_shape check (maximum_items is null or maximum_items >= 0),
   -- squawk-ignore constraint-missing-not-valid
-  add constraint users_stored_items_shape check (stored_items is not null and stored_items >= 0);
+  add constraint users_stored_items_shape check (stored_items >= 0);
 comment on column memstore.users.maximum_items is
   'How many items it may hold; NULL for as many as the settings say. It can lie below what the account holds.';
 comment on column memstore.users.stored_items is

@@ -556,7 +556,7 @@ async def test_texts_arrive_as_they_are(db_url: str) -> None:
 @pytest.mark.long
 async def test_a_store_out_of_reach(log: Path) -> None:
     async with agent(UNREACHABLE, log=log) as session:
-        assert len((await session.list_tools()).tools) == 6
+        assert len((await session.list_tools()).tools) == 7
         result = await session.call_tool("recall", {"query": PRIVATE})
         assert isinstance(result, types.CallToolResult)
         assert not result.is_error
