@@ -318,8 +318,13 @@ def test_work_is_the_same_in_a_store_ten_times_as_large(server: Server) -> None:
         fill(db, sorted(set(accounts.values())), MEMORIES)
 
         def measured() -> dict[str, Work]:
+            """The least of two: what a write has left behind, the next one may meet or not."""
             with psycopg.connect(db.info.dsn, autocommit=True) as session:
-                return {name: work_of(session, accounts[name], call) for name, call in CALLS.items()}
+                runs = [
+                    {name: work_of(session, accounts[name], call) for name, call in CALLS.items()}
+                    for _ in range(2)
+                ]
+            return {name: min(runs[0][name], runs[1][name], key=lambda work: work.buffers) for name in CALLS}
 
         db.execute("analyze")
         measured()  # so that each write has passed over dead rows of its own in what is compared
