@@ -202,7 +202,8 @@ def rounds(db: psycopg.Connection) -> list[dict[str, str]]:
 
 def test_every_function_is_called() -> None:
     called = {name.split()[0] for name in statements()}
-    # What PostgreSQL counts for store_statistics moves by itself; authorize_call sees no token of its own statement.
+    # What PostgreSQL counts for store_statistics moves by itself; authorize_call sees no token of its own
+    # statement.
     assert called >= API | OPERATOR - ROLES - {"store_statistics", "authorize_call"}
 
 
