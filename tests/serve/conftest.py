@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
+from memstore import schema
 from tests.databases import empty_database
 from tests.serve.sites import Site, serving
-from tests.servers import Server
+from tests.servers import private_server
 from tests.sql.support import SECRET
 
 
 @pytest.fixture(scope="session")
-def site(server: Server, installed: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """On a PostgreSQL of its own, whose whole log is looked at."""
     log = tmp_path_factory.mktemp("serve") / "stderr"
-    with empty_database(server, like=installed) as conninfo, serving(conninfo, log) as made:
+    with ExitStack() as opened:
+        server = opened.enter_context(private_server())
+        conninfo = opened.enter_context(empty_database(server))
+        schema.migrate(conninfo)
+        made = opened.enter_context(serving(conninfo, log))
         yield made
         made.process.terminate()
         assert made.process.wait(20) in (0, -15)
         # No token, text or URL is in any log: neither in the server's, nor in PostgreSQL's.
         for written in filter(None, (log, server.log)):
             text = written.read_text(errors="replace")
+            assert SECRET not in text
             assert not [secret for secret in made.secrets if secret in text]
-            if written is log:  # PostgreSQL's is of other tests, too
-                assert SECRET not in text
+            if written is log:
                 assert "/login" not in text

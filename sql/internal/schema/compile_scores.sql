@@ -411,7 +411,6 @@ $$;
   v_speaker_share double precision := 0::double precision;
   v_source_share double precision := 0::double precision;
   v_user_floor double precision;
-  v_score_share double precision;
   v_words text[];
   v_patterns text[];$$;
   c_read_settings constant text := $$
@@ -419,7 +418,6 @@ $$;
   into v_settings
   from memstore.settings s;
   v_user_floor := v_settings.user_floor;
-  v_score_share := v_settings.score_share;
   if not v_alone then
     v_previous_share := v_settings.previous_share;
     v_next_share := v_settings.next_share;
@@ -502,14 +500,16 @@ begin
         $$
 declare
   v_settings memstore.settings;%s%s
+  v_score_share double precision;
   v_hybrid boolean := embedding is not null;
   v_embedding real[] := embedding;
   v_width integer := cardinality(embedding);
   v_model text := memstore.trim_text(embedding_model);
   v_numbers double precision[];
   v_square double precision;
-begin
-%s%s%s
+begin%s
+  v_score_share := v_settings.score_share;
+%s%s
   v_numbers := v_embedding;
   v_square := (select sum(e.x * e.x) from unnest(v_numbers) e (x));
   return query%send
