@@ -14,7 +14,7 @@ except ModuleNotFoundError:  # yoyo in a checkout where memstore is not installe
 
 
 def load(connection: Any) -> None:
-    """Loads the code; where that fails, tells what to do, since yoyo runs no hook where nothing is left to apply."""
+    """Loads the code, or tells what to do: yoyo runs no hook where nothing is left to apply."""
     try:
         load_code(connection)
     except Exception as error:

@@ -219,6 +219,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/recall/query_lexemes.sql
 \ir internal/recall/sign_bits.sql
 \ir internal/recall/speaker_is_named.sql
+\ir internal/recall/word_weight.sql
 \ir internal/recall/words_are_indexed.sql
 \ir internal/recall/words_are_rare.sql
 \ir internal/schema/altered_objects.sql

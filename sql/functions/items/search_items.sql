@@ -133,7 +133,7 @@ begin
   weights as materialized (
     select w.language, w.bit, w.weight / sum(w.weight) over (partition by w.language) as weight
     from (
-      select w.language, w.bit, ln(1 + (w.n - w.df + 0.5::double precision) / (w.df + 0.5::double precision)) as weight
+      select w.language, w.bit, memstore.word_weight(w.n, w.df) as weight
       from (
         select
           w.language,

@@ -80,7 +80,7 @@ begin
       ('''' || l.lexeme || '''')::tsquery as term,
       t.n,
       coalesce(w.claims, 0) as df,
-      ln(1 + (t.n - coalesce(w.claims, 0) + 0.5::double precision) / (coalesce(w.claims, 0) + 0.5::double precision)) as weight,
+      memstore.word_weight(t.n, coalesce(w.claims, 0)) as weight,
       20::bigint * v_settings.maximum_system_pool
         - sum(coalesce(w.claims, 0)) over (order by w.claims, t.language collate "C", l.lexeme collate "C" rows unbounded preceding)
         + coalesce(w.claims, 0) as room

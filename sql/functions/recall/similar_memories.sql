@@ -63,7 +63,6 @@ begin
   v_counts := memstore.count_candidates(similar_memories.actor, v_scopes, v_filters);
   v_indexed := (
     not v_hybrid
-    and memstore.words_are_indexed(similar_memories.actor)
     and memstore.words_are_rare(similar_memories.actor, v_body, v_counts.languages, v_counts.counts)
   ) is true;
 

@@ -46,7 +46,6 @@ begin
   -- Without candidates nobody can say whether words are rare.
   v_indexed := (
     not v_hybrid
-    and memstore.words_are_indexed(actor)
     and memstore.words_are_rare(actor, query, v_counts.languages, v_counts.counts)
   ) is true;
 

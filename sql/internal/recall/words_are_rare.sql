@@ -1,5 +1,5 @@
--- Whether the operator's indexes, where they are (words_are_indexed), are the faster way for this query: at most one in
--- fifteen of the account's memories has a word of it. Beyond that, reading each memory is.
+-- Whether the operator's indexes are there (words_are_indexed), and the faster way for this query: at most one in fifteen
+-- of the account's memories has a word of it. Beyond that, reading each memory is. NULL, without candidates.
 --   languages, counts: of count_candidates()
 create or replace function memstore.words_are_rare(actor uuid, query text, languages text[], counts bigint[])
 returns boolean
@@ -8,8 +8,12 @@ stable
 security invoker
 as $$
 declare
-  v_most bigint := (select sum(c.n) from unnest(counts) c (n))::bigint / 15;
+  v_most bigint;
 begin
+  if not memstore.words_are_indexed(actor) then
+    return false;
+  end if;
+  v_most := (select sum(c.n) from unnest(counts) c (n))::bigint / 15;
   return v_most >= (
     select count(*)
     from (

@@ -99,7 +99,7 @@ declare
     weights as materialized (
       select w.turn, w.bit, w.weight / sum(w.weight) over (partition by w.turn) as weight
       from (
-        select w.turn, w.bit, ln(1 + (w.n - w.df + 0.5::double precision) / (w.df + 0.5::double precision)) as weight
+        select w.turn, w.bit, memstore.word_weight(w.n, w.df) as weight
         from (
           select
             w.turn,
