@@ -1,18 +1,21 @@
-"""README.md gives the output that it shows, and sql/README.md is as the headers and the catalog have it."""
+"""README.md and the pages beside the code give the output that they show, and lead to what exists."""
 
 from __future__ import annotations
 
 import contextlib
 import io
 import re
+import shlex
 import subprocess
 
 import psycopg
 import pytest
 
 from memstore import embedded, schema
-from tests.cli.running import at_terminal
+from tests.cli.running import COMMAND, at_terminal
+from tests.databases import environment
 from tests.documents import ROOT, blocks
+from tests.servers import server_folder
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 REFERENCE = (schema.sql_dir() / "README.md").read_text(encoding="utf-8")
@@ -25,10 +28,11 @@ def no_role(db: psycopg.Connection) -> None:
 
 
 @pytest.mark.usefixtures("no_role")
-def test_the_sql(db_url: str) -> None:
+@pytest.mark.parametrize(("document", "outputs"), [("README.md", 1), ("sql/claims.md", 3)])
+def test_the_sql(document: str, outputs: int, db_url: str) -> None:
     psql = str(embedded.find_binaries() / "psql")
-    shown = []
-    for block in blocks("README.md", "sql"):
+    shown = 0
+    for block in blocks(document, "sql"):
         # One session a block, so that only its last result is compared.
         *first, last = re.split(r"(?<=;)\n(?=select|create)", block.code.strip())
         for statement in first:
@@ -44,9 +48,44 @@ def test_the_sql(db_url: str) -> None:
             text=True,
         )
         if block.output:
-            shown.append(block.output)
+            shown += 1
             assert result.stdout.strip() == block.output.strip()
-    assert len(shown) > 5
+    assert shown == outputs
+
+
+@pytest.mark.long
+def test_the_main_job() -> None:
+    """By meaning, on a private store; an environment is there already."""
+    (job,) = re.findall(r"<!-- the main job -->\n```sh\n(.*?)```", README, re.DOTALL)
+    (note,) = re.findall(r"<!-- the note -->\n```text\n(.*?)```", README, re.DOTALL)
+    install, *commands = [line.removesuffix(" &&") for line in job.strip().splitlines()]
+    assert ".[cli,embed]" in install
+    with server_folder() as folder:
+        for command in commands:
+            program, *arguments = shlex.split(command)
+            assert program == ".venv/bin/memstore"
+            result = subprocess.run(
+                [*COMMAND, "--database-url", "private", *arguments],
+                env=environment() | {"MEMSTORE_DATA_DIR": str(folder / "data")},
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+    assert result.stdout == note
+
+
+def test_it_is_short() -> None:
+    assert len(README.split()) <= 1300
+
+
+def test_links() -> None:
+    """Of every page, to files that there are."""
+    folders = (".github", "memstore", "migrations", "sql", "tests")
+    pages = [page for folder in folders for page in (ROOT / folder).rglob("*.md")]
+    for page in [ROOT / "README.md", *(page for page in pages if "node_modules" not in page.parts)]:
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for target in re.findall(r"\]\((?!https?:|#)([^)#\s]+)", text):
+            assert (page.parent / target).exists(), (page, target)
 
 
 def test_the_python(db_url: str) -> None:
