@@ -23,7 +23,7 @@ begin
     pid int not null,
     primary key (locked)
   );
-exception when unique_violation or duplicate_table then
+exception when unique_violation or duplicate_table or duplicate_object then
   null;
 end
 $$;

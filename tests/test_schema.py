@@ -7,6 +7,7 @@ import shutil
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Barrier
 from typing import TYPE_CHECKING
@@ -98,6 +99,28 @@ class TestThreeWays:
         with ThreadPoolExecutor(6) as pool:
             list(pool.map(install, range(6)))
         assert dump(database) == fresh
+
+    def test_who_makes_the_locks_table(self, database: str) -> None:
+        """Another may have made it between two looks at whether it is there: in some of a hundred rounds."""
+        lock = (schema.sql_dir() / "lock.sql").read_text(encoding="utf-8")
+        (create,) = (
+            block for block in re.findall(r"do \$\$.*?\$\$;", lock, re.DOTALL) if "primary key" in block
+        )
+        with ExitStack() as stack, ThreadPoolExecutor(6) as pool:
+            barrier = Barrier(6)
+            connections = [
+                stack.enter_context(psycopg.connect(database, autocommit=True))
+                for _ in range(barrier.parties)
+            ]
+            connections[0].execute("create schema memstore")
+
+            def run_it(connection: psycopg.Connection) -> None:
+                barrier.wait()
+                connection.execute(create.encode())
+
+            for _ in range(100):
+                list(pool.map(run_it, connections))
+                connections[0].execute("drop table memstore.yoyo_lock")
 
     def test_psql_says_nothing(self, database: str) -> None:
         for _ in range(2):
