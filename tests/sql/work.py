@@ -44,12 +44,19 @@ def has_auto_explain(db: psycopg.Connection) -> bool:
     return True
 
 
-def work(db: psycopg.Connection, query: str, *params: object, warm: int = 6) -> Work:
-    """What the statement does once the session has settled on its plans; its writes are rolled back."""
+def work(db: psycopg.Connection, query: str, *params: object, warm: int = 6, times: int = 1) -> Work:
+    """What the statement does once the session has settled on its plans; its writes are rolled back.
+
+    Of so many times the least: a row that is written may be the one that no more fits on its page.
+    """
     counted = has_auto_explain(db)
     for _ in range(warm):
         with db.transaction(force_rollback=True):
             db.execute(query.encode(), params)
+    return min((_once(db, query, params, counted) for _ in range(times)), key=lambda found: found.buffers)
+
+
+def _once(db: psycopg.Connection, query: str, params: tuple[object, ...], counted: bool) -> Work:
     with db.transaction(force_rollback=True), _plans(db) as plans:
         if counted:
             for name, setting in _SETTINGS.items():

@@ -65,9 +65,7 @@ begin
   into v_target
   from memstore.memories m
   where m.id = promote_memory.target
-  and m.bucket = 'system'
-  and not m.promoted
-  and m.superseded_at is null;
+  and (m.bucket = 'system' and not m.promoted and m.superseded_at is null) is true;
   if not found then
     perform memstore.refuse('not_supersedable', 'target');
   end if;

@@ -9,6 +9,7 @@ language plpgsql
 stable
 security definer
 set search_path = pg_catalog, pg_temp
+set enable_seqscan = off
 set plan_cache_mode = force_custom_plan
 set jit = off
 as $$
@@ -66,7 +67,7 @@ begin
     join memstore.memories m on m.id = r.memory_id
     where r.id between v_first and v_last
     and r.role = 'challenge'
-    and m.superseded_at is null
+    and (m.superseded_at is null) is true
     and exists (select from memstore.open_challenges o where o.memory_id = r.memory_id)
     order by r.id
     limit coalesce(find_ids.page_size, 200);
@@ -81,11 +82,12 @@ begin
   select m.id
   from memstore.memories m
   where m.id between v_first and v_last
+  -- IS TRUE leaves the look-up to the key: the account's index would read all of its rows.
   and case
     when find_ids.kind = 'claim' then
       m.bucket = 'system' and (m.user_id = find_ids.actor or v_steward and m.superseded_at is null and not m.promoted)
     else m.user_id = find_ids.actor
-  end
+  end is true
   order by m.id
   limit coalesce(find_ids.page_size, 200);
 end

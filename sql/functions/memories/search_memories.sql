@@ -14,7 +14,10 @@ stable
 security definer
 set search_path = pg_catalog, pg_temp
 set enable_seqscan = off
+set enable_bitmapscan = off
 set plan_cache_mode = force_custom_plan
+-- So that live rows are read from the index that has their order, whatever the statistics say.
+set enable_sort = off
 set jit = off
 as $$
 /*
@@ -74,6 +77,7 @@ begin
       select distinct m.language
       from memstore.memories m
       where m.user_id = search_memories.actor
+      and (m.superseded_at is null or coalesce(search_memories.include_superseded, false))
     ) l
   )
   select (r.memory).*

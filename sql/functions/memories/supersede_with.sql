@@ -47,10 +47,8 @@ begin
   into v_live
   from memstore.memories m
   where m.id in (supersede_with.target, supersede_with.replacement)
-  -- IS TRUE leaves the look-up to the key: the account's index would read all of its rows.
-  and (m.user_id = v_user.id) is true
-  and m.superseded_at is null
-  and m.bucket in ('user', 'learned');
+  -- IS TRUE leaves the look-up to the key: the index of the live would read all of the account's rows, or the store's.
+  and (m.user_id = v_user.id and m.superseded_at is null and m.bucket in ('user', 'learned')) is true;
   if v_live <> 2 then
     perform memstore.refuse_correction(v_user.id, supersede_with.target);
   end if;

@@ -20,7 +20,7 @@ begin
       join memstore.memories m on m.id = s.memory_id
       where s.memory_id = a.memory_id
       and s.status = 'admitted'
-      and m.superseded_at is null
+      and (m.superseded_at is null) is true
     )
     returning a.language, a.search_vector
   ),
@@ -31,7 +31,7 @@ begin
     join memstore.memories m on m.id = s.memory_id
     where s.memory_id = any (ids)
     and s.status = 'admitted'
-    and m.superseded_at is null
+    and (m.superseded_at is null) is true
     on conflict (memory_id) do nothing
     returning language, search_vector
   ),
@@ -43,7 +43,7 @@ begin
     join memstore.admitted_claims b on b.memory_id = m.id
     where a.memory_id = m.id
     and m.id = any (ids)
-    and m.superseded_at is null
+    and (m.superseded_at is null) is true
     and b.search_vector <> m.search_vector
     and exists (select from memstore.claim_statuses s where s.memory_id = a.memory_id and s.status = 'admitted')
     returning a.language, b.search_vector as before, a.search_vector

@@ -8,20 +8,21 @@ security invoker
 set search_path = pg_catalog, pg_temp
 as $compile$
 declare
-  -- OFFSET makes each a look-up by the key: the index on the models has every row of the store that has the model.
+  -- OFFSET makes each a look-up by the key, and the model a filter of what it finds: the index on the models has every
+  -- row of the store that has the model, and without statistics would be read for each item.
   c_similarities constant text := $$
     select i.id, s.similarity
     from unnest(ids) i (id)
     cross join lateral (
       select max(%s) as similarity
       from (
-        select e.embedding
+        select e.embedding, e.embedding_model
         from memstore.item_embeddings e
         where e.item_id = i.id
-        and e.embedding_model = v_model
-        and cardinality(e.embedding) = v_width
         offset 0
       ) e
+      where e.embedding_model = v_model
+      and cardinality(e.embedding) = v_width
     ) s
     where s.similarity is not null;
 $$;
