@@ -249,6 +249,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir triggers/count_restored_memories.sql
 \ir triggers/hold_chain.sql
 \ir triggers/hold_embedding_dimensions.sql
+\ir triggers/hold_tokens.sql
 \ir triggers/keep_counts.sql
 \ir triggers/project_deleted_claims.sql
 \ir triggers/project_records.sql

@@ -82,8 +82,8 @@ class AsyncFunctions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: `lifetime` is not above 0, or scopes has operator. A rule of tokens is broken;
-                `violations` has every one that is.
+            InvalidValue: `scopes` has operator. A rule of tokens is broken; `violations` has every one that
+                is.
             StewardRequired: The account is no steward.
             QuotaReached: The account has 100 live logins.
         """
@@ -1766,8 +1766,8 @@ class AsyncFunctions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: `lifetime` is not above 0, or kind is none of the two. A rule of tokens is broken;
-                `violations` has every one that is.
+            InvalidValue: `kind` is none of the two. A rule of tokens is broken; `violations` has every one
+                that is.
             StewardRequired: The account is no steward.
             QuotaReached: The account has 100 live tokens of this kind.
             AccessDenied: The role isn't the schema's owner.
@@ -1801,13 +1801,12 @@ class AsyncFunctions(ABC):
             The token's id, its secret, and when it ends.
 
         Raises:
-            InvalidValue: `lifetime` is not above 0. A rule of tokens is broken; `violations` has every one
-                that is.
             TokenInvalid: There is no such session.
             ScopeMissing: The session has not all of the scopes.
             StewardRequired: The account is no steward any more.
             QuotaReached: The account has 100 live tokens.
             IdTaken: A token has the id.
+            InvalidValue: A rule of tokens is broken; `violations` has every one that is.
             AccessDenied: The role isn't the schema's owner.
         """
         return await self.run(
@@ -2055,10 +2054,9 @@ class AsyncFunctions(ABC):
             The account, the session's id, and when it ends.
 
         Raises:
-            InvalidValue: `lifetime` is not above 0. A rule of tokens is broken; `violations` has every one
-                that is.
             TokenInvalid: There is no such token.
             QuotaReached: The account has 100 live sessions.
+            InvalidValue: A rule of tokens is broken; `violations` has every one that is.
             AccessDenied: The role isn't the schema's owner.
         """
         return await self.run(calls.redeem_login(digest=digest, session=session, lifetime=lifetime))
@@ -2256,6 +2254,7 @@ class AsyncFunctions(ABC):
             claim_statuses     the stored statuses are those that the records give
             open_challenges    the stored open challenges, and which suspend, are those that the records give
             challenge_limit    no account has more open challenges than it may
+            token_limit        no account has more live tokens of a kind than it may
             claim_counter      the stored number of admitted claims is that of the records
             admitted_claims    what system recall reads are the live claims whose status is admitted
             claim_languages    the stored numbers of claims by language are theirs

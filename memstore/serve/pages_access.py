@@ -11,8 +11,8 @@ from memstore.errors import MemstoreError
 from memstore.models import NewToken
 from memstore.serve.pages import Page, given, to
 
-# In the order of the page, with what each means.
-SCOPES: Final = {
+# What scopes are called. Which there are the database says: one without a word here has its name.
+WORDS: Final = {
     "recall": "read the memories",
     "remember": "remember and correct",
     "forget": "delete memories",
@@ -49,7 +49,7 @@ class Tokens:
             422 if refusal else 200,
             tokens=await page.store.list_tokens(None),
             now=datetime.now(UTC),
-            scopes={name: words for name, words in SCOPES.items() if name in page.visitor.access.scopes},
+            scopes={name: WORDS.get(name, name) for name in page.visitor.access.scopes},
             form=form or {},
             chosen=["recall", "remember"] if chosen is None else chosen,
             refusal=refusal,

@@ -397,10 +397,10 @@ ad73dcfaf5b6fb2c97bdffb172c37719 function count_candidates(uuid,text[],jsonb[])
 73da4f81695c659f4b60724b6dcd04f6 function count_items()
 eb48a6479a9150d8e7b4a8ec023601d0 function count_live_memories()
 d050c49b641ee0f8c7dbf0a1d7d7089b function count_restored_memories()
-0398326b73d3182b2cbd7177e6219b3c function create_login(uuid,text[],interval)
-fba07bc051d9b52717a56647bb548e0d function create_token(uuid,text,text[],interval,text)
+b08bfe331d17133f4aef08c820e59c16 function create_login(uuid,text[],interval)
+705fd2544e5d9c5aa46d74fed24d6fed function create_token(uuid,text,text[],interval,text)
 9dc6c511b2238f23072d4f76137194dd function create_user(uuid,text,text)
-713fb5aafe76e0e1c81b26b776417982 function delegate_token(bytea,text,text[],interval,uuid)
+82ec58e989d4f137620f99504a80f48a function delegate_token(bytea,text,text[],interval,uuid)
 afcda29ff202e675795020d89aeffdfb function delete_expired_items(uuid)
 531b10029bd149c28cc3754b51dd3983 function delete_history(uuid,uuid)
 570267adc5f98ad6ee2cbce412685524 function delete_memory(uuid,uuid)
@@ -445,6 +445,7 @@ d5fee89859dae65836de89a6d386a50e function grant_to(text,text)
 a444c8053b62bb075932a373c8b91259 function help(text)
 a99be8eb46aa9463c64373dcfe36c6b6 function hold_chain()
 972867fddbb9655f4e4f58b989f2df9d function hold_embedding_dimensions()
+758822554bdebcb52129d6021f001cee function hold_tokens()
 2ffe356c08ebe7c64d4e8a05ba86a8dd function import_items(uuid,jsonb,boolean)
 66897edb237277ecdd683b6d4f0f53ad function import_memories(uuid,jsonb,boolean)
 4fa6f97ffa21948ea219d1f5c383d11c function insert_memories(uuid,jsonb)
@@ -571,7 +572,7 @@ b5d562060f8748a98c735c0c0a50b832 function recall(uuid,text,real[],text,integer,i
 5bbf98c48d373cbefe420cb99fc9df26 function record_admission(uuid,uuid,text,text,uuid)
 14e67f174cb449f994d60a88faf9e6a0 function record_deployment(text,jsonb)
 ba905527f0ede32b181eda65e8aaff81 function record_words()
-575fff173b329ace006a95a7650c1283 function redeem_login(bytea,bytea,interval)
+eddcadeaf4ae616de019877bca66c322 function redeem_login(bytea,bytea,interval)
 509ce7fb141637fde7ae6050683908d2 function refresh_admitted_claims(uuid[])
 4828dc3c12e1e05c8ef38bd4f8215e84 function refresh_claim_signs(uuid[])
 be56d81eb3eb27cbdb476bb8b69907cb function refresh_statuses(uuid[],uuid[])
@@ -633,7 +634,7 @@ d83143cd877dfdfe7a8701c745e0d800 function supersede_with(uuid,uuid,uuid)
 f2689d906cc0f17d1eda70674b52aadc function unbind_role(text,uuid)
 ad30d67a052b8c720107c9011b682cc3 function users_broken(users)
 00aa49df6fbe1bbc342af336331b6125 function users_obey(users)
-b31becd68078e4e57e48de01494138a2 function verify_store()
+136f19de5feeb3b62b4e71e003898183 function verify_store()
 7de9d9d00e33170faae356e666a53612 function word_weight(bigint,bigint)
 72313c151a4327fb05732b1038b49ffa function words_are_current()
 6f1e270c6094afcfa05797cefbe0b01b function words_are_indexed(uuid)
@@ -644,7 +645,7 @@ fada429d5cc4b8c99f45a4b3beff390e function write_account(users)
 0dbb24c9cde09a3cf5846b926b7d4d7b function write_memories(memories[],boolean[],interval)
 8ddd32a4463c49a0cfa94ac5b32ee42d function write_memory(memories,uuid,boolean,boolean)
 a887bc7e00d07f44b15112df5504e284 function write_record(uuid,uuid,text,text,text,uuid,jsonb,uuid)
-cac8a42fb578b9532397c7ef8993c441 function write_token(users,text,text,text[],bytea,interval,uuid)
+32ad71ccce2f52a386dad960f77dae61 function write_token(users,text,text,text[],bytea,interval,uuid)
 45efed57dd1d5210b3e30d60ca401fb1 index _yoyo_log_pkey
 2e5db3648154b9c97b1183d784fa1290 index _yoyo_migration_pkey
 333cf2f8e77a50b4cc2a4a3d1d1ba768 index _yoyo_version_pkey
@@ -766,6 +767,7 @@ c3ce6048c8def3c719bf997ae674b10a trigger memories.memories_count_restored
 d81d7cd11574ecc572486798dfca216e trigger memory_admissions.records_status_restored
 f7c7c0da6743cd606a5e4c16bf153dc9 trigger open_challenges.open_challenges_restored
 74bcd8caa0ee173bdc436ddf5e3a6974 trigger settings.settings_restored
+15649b6a2ad611a75d1733009968147d trigger tokens.tokens_count
 6ab47588d683e95809d26962510e68a6 trigger users.users_complete
 c09e0048547bcbfc110b2f9d468a5381 trigger users.users_copied
 1ca5047ccd1901f2d164ec051116f539 trigger users.users_counts
