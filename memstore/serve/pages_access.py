@@ -9,6 +9,7 @@ from starlette.responses import Response
 from memstore.api.aio import AsyncFunctions
 from memstore.errors import MemstoreError
 from memstore.models import NewToken
+from memstore.serve.address import Address
 from memstore.serve.pages import Page, given, to
 
 # What scopes are called. Which there are the database says: one without a word here has its name.
@@ -27,10 +28,12 @@ class Tokens:
 
     Args:
         store: The store, by which a session makes tokens.
+        address: Where agents reach it.
     """
 
-    def __init__(self, store: AsyncFunctions) -> None:
+    def __init__(self, store: AsyncFunctions, address: Address) -> None:
         self._store = store
+        self._address = address
 
     async def show(self, page: Page) -> Response:
         """Lists the tokens."""
@@ -54,7 +57,7 @@ class Tokens:
             chosen=["recall", "remember"] if chosen is None else chosen,
             refusal=refusal,
             made=made,
-            url=str(page.request.base_url),
+            url=self._address.url,
         )
 
     async def make(self, page: Page) -> Response:
