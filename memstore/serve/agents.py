@@ -127,7 +127,7 @@ class Agents:
             await answer(scope, receive, send)
 
     async def _called(self, scope: Scope, body: bytes) -> Response | None:
-        """Calls a tool without the SDK's transport, which takes as long as the call; None: not such a message."""
+        """Calls a tool without the SDK's streams, which cost as much as the call; None: another message."""
         headers = Headers(scope=scope)
         if (
             headers.get("mcp-protocol-version", HANDSHAKE_PROTOCOL_VERSIONS[-1])
@@ -156,7 +156,8 @@ class Agents:
             return None
         with visiting(visitor):
             result = await self._tools[name].run(arguments)
-        dumped = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+        # These versions have no type of results.
+        dumped = result.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"result_type"})
         return JSONResponse({"jsonrpc": "2.0", "id": id, "result": dumped})
 
     async def _refusal(self, scope: Scope) -> Response | None:

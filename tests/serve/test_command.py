@@ -81,9 +81,7 @@ class TestServe:
     def test_it_stops_cleanly(self, site: Site, tmp_path: Path) -> None:
         from tests.serve.sites import serving
 
-        url = site.db.info
-        conninfo = make_conninfo(host=url.host, port=url.port, user=url.user, dbname=url.dbname)
-        with serving(conninfo, tmp_path / "log") as other:
+        with serving(site.conninfo, tmp_path / "log") as other:
             other.process.send_signal(signal.SIGTERM)
             assert other.process.wait(20) in (0, -signal.SIGTERM)
             assert (tmp_path / "log").read_text() == ""
