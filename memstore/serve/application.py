@@ -74,6 +74,7 @@ def _pages(store: AsyncFunctions, address: Address) -> list[Route]:
         page("/", first),
         page("/memories", pages_memories.memories),
         page("/memories", pages_memories.remember, "POST"),
+        page("/memories/forget", pages_memories.forget_several, "POST"),
         page("/memories/{id}", pages_memories.memory),
         page("/memories/{id}/correct", pages_memories.correct, "POST"),
         page("/memories/{id}/forget", pages_memories.forget, "POST"),

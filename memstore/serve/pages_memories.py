@@ -3,12 +3,13 @@
 import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
 
 from starlette.responses import Response, StreamingResponse
 
-from memstore.errors import MemstoreError
+from memstore.errors import MemoryNotFound, MemstoreError
 from memstore.models import Memory
 from memstore.serve.pages import Page, given, to
 
@@ -119,15 +120,38 @@ async def correct(page: Page) -> Response:
 
 async def forget(page: Page) -> Response:
     """Forgets one, or all of its chain."""
-    form = await page.form()
     try:
-        if form.get("history"):
-            await page.store.delete_history(None, page.id)
-        else:
-            await page.store.delete_memory(None, page.id)
+        await _forget(page, page.id, await page.form())
     except MemstoreError as error:
         return await page.refused(error)
     return to("/memories")
+
+
+async def _forget(page: Page, id: UUID | str, form: Mapping[str, Any]) -> None:
+    if form.get("history"):
+        await page.store.delete_history(None, id)
+    else:
+        await page.store.delete_memory(None, id)
+
+
+async def forget_several(page: Page) -> Response:
+    """Forgets those that were chosen, after a page that says what goes."""
+    form, chosen = await page.form(), await page.several("chosen")
+    try:
+        if not form.get("sure"):
+            return await _what_goes(page, chosen)
+        for id in chosen:
+            with suppress(MemoryNotFound):  # gone with another one's history, or by the same form before
+                await _forget(page, id, form)
+    except MemstoreError as error:
+        return await page.refused(error)
+    return to("/memories")
+
+
+async def _what_goes(page: Page, chosen: list[str]) -> Response:
+    chains = await page.store.memory_histories(None, chosen)
+    memories = [each.memory for each in chains if each.memory.id == each.id]
+    return await page.render("forget.html", memories=memories, others=len(chains) - len(memories))
 
 
 async def export(page: Page) -> Response:
@@ -154,12 +178,13 @@ async def export(page: Page) -> Response:
 
 async def recall(page: Page) -> Response:
     """Shows what recall would say for a turn, and why."""
-    turn = page.query("turn")
-    values: dict[str, Any] = {"turn": turn}
+    turn, scope = page.query("turn"), page.query("scope")
+    values: dict[str, Any] = {"turn": turn, "scope": scope}
+    scopes = [scope] if scope else None
     if turn:
         try:
-            values["answer"] = await page.store.recall(None, turn, strict=True)
-            values["explained"] = await page.store.explain_recall(None, turn)
+            values["answer"] = await page.store.recall(None, turn, scopes=scopes, strict=True)
+            values["explained"] = await page.store.explain_recall(None, turn, scopes=scopes)
         except MemstoreError as error:
             return await page.refused(error)
     return await page.render("recall.html", **values)

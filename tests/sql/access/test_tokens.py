@@ -255,7 +255,7 @@ class TestAuthenticateToken:
         assert caught.value.diag.message_primary == "There is no such token."
 
     def test_of_an_erased_account(self, db: psycopg.Connection, account: UUID) -> None:
-        """Its row stays: it gets no token by plain SQL either, and one that came past the triggers is none."""
+        """Its row stays: it gets no token by plain SQL, and one past the triggers counts for none."""
         judge = steward_of(db, "judge")
         claim = insert(db, judge, "c", **SYSTEM)["id"]
         call_one(db, "challenge_memory", actor=account, memory_id=claim, ground="No.")
