@@ -52,7 +52,11 @@ class Tokens:
             422 if refusal else 200,
             tokens=await page.store.list_tokens(None),
             now=datetime.now(UTC),
-            scopes={name: WORDS.get(name, name) for name in page.visitor.access.scopes},
+            scopes={
+                name: WORDS.get(name, name)
+                for name in dict.fromkeys([*WORDS, *page.visitor.access.scopes])
+                if name in page.visitor.access.scopes
+            },
             form=form or {},
             chosen=["recall", "remember"] if chosen is None else chosen,
             refusal=refusal,

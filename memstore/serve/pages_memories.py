@@ -14,6 +14,7 @@ from memstore.models import Memory
 from memstore.serve.pages import Page, given, to
 
 _PAGE: Final = 25
+_FOUND: Final = 100
 _EXPORTED: Final = 1000  # memories a call
 
 
@@ -29,9 +30,11 @@ async def _memories(
     past = page.query("past") is not None
     narrowed: dict[str, Any] = {"bucket": bucket, "scopes": [scope] if scope else None}
     store = page.store
+    capped = False
     try:
         if query and not past:
-            explained = await store.explain_recall(None, query, scopes=narrowed["scopes"], page_size=100)
+            explained = await store.explain_recall(None, query, scopes=narrowed["scopes"], page_size=_FOUND)
+            capped = len(explained) == _FOUND
             found = [
                 each.memory for each in explained if each.score > 0 and bucket in (None, each.memory.bucket)
             ]
@@ -59,6 +62,7 @@ async def _memories(
         scope=scope,
         past=past,
         ranked=bool(query and not past),
+        capped=capped,
         after=found[-1].id if len(found) == _PAGE and not (query and not past) else None,
         first=after is None,
         form=form or {},

@@ -10,15 +10,14 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from http.client import HTTPConnection
 from pathlib import Path
-from shutil import copyfileobj
 from threading import Thread
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
@@ -165,6 +164,12 @@ class Site:
         return answer.get("result", answer.get("error"))
 
 
+def _pass_on(lines: Iterable[str], file: IO[str]) -> None:
+    for line in lines:
+        file.write(line)
+        file.flush()
+
+
 @contextmanager
 def serving(conninfo: str, log: Path, *arguments: str, **settings: str) -> Iterator[Site]:
     """Serves a database that has memstore in it."""
@@ -188,7 +193,7 @@ def serving(conninfo: str, log: Path, *arguments: str, **settings: str) -> Itera
             assert line, log.read_text()
             # What it writes later is as good as a log.
             with log.open("a") as later:
-                rest = Thread(target=copyfileobj, args=[process.stdout, later])
+                rest = Thread(target=_pass_on, args=[process.stdout, later])
                 rest.start()
                 try:
                     yield Site(json.loads(line)["url"], db, process, log, role)

@@ -225,8 +225,8 @@ class TestMemories:
         insert(site.db, account, "Cats sleep.", bucket="learned")
         page = words(site.get("/recall?turn=Which+port%3F", session).text)
         assert "[From memory: user, just now] The port is 8003." in page
-        assert re.search(r"The port is 8003\. 0\.\d+ \S+ – attached", page)
-        assert "Cats sleep. 0.000 0.000 – left out: it is about something else" in page
+        assert re.search(r"The port is 8003\. attached 0\.\d+ \S+ –", page)
+        assert "Cats sleep. left out: it is about something else 0.000 0.000 –" in page
 
 
 class TestClaims:
@@ -316,7 +316,7 @@ class TestAccess:
         assert {tool["name"] for tool in listed} == {"recall", "forget", "list", "search", "history"}
         page = site.get("/access", session).text
         assert secret not in page
-        assert "laptop forget, recall just now just now in 29 days Revoke" in words(page)
+        assert "laptop may forget, recall made just now last used just now in 29 days Revoke" in words(page)
         id = value(site.db, "select id from memstore.tokens where user_id = %s and name = 'laptop'", account)
         assert site.post(f"/access/{id}/revoke", session).status == 303
         assert site.rpc("tools/list", token=secret).status == 401

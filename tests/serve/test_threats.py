@@ -10,6 +10,7 @@ import socket
 import time
 from contextlib import suppress
 from html import unescape
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
@@ -519,8 +520,8 @@ class TestRequests:
 
     def test_half_an_emoji_fails_no_turn(self, site: Site, account: UUID, token: str) -> None:
         insert(site.db, account, "The port is 8003.")
-        assert not site.tool(token, "recall", query="Which port \ud83d?")["isError"]
-        assert not site.tool(token, "recall", query="Which port \0?")["isError"]
+        for query in ("Which port \ud83d?", "Which port \0?"):
+            assert len(site.tool(token, "recall", query=query)["structuredContent"]["memories"]) == 1
         answer = site.tool(token, "remember", body="x\ud83d")
         assert answer["content"][0]["text"].startswith("text_not_storable")
 
@@ -538,8 +539,10 @@ class TestRequests:
     def test_methods_of_mcp(self, site: Site, token: str) -> None:
         """A GET would be held open for ever."""
         for method in ("GET", "DELETE", "PUT"):
-            headers = {"Accept": ACCEPT, "Authorization": f"Bearer {token}"}
-            assert site.request(method, "/mcp", **headers).status == 405
+            connection = HTTPConnection(site.host, timeout=20)
+            connection.request(method, "/mcp", None, {"Accept": ACCEPT, "Authorization": f"Bearer {token}"})
+            assert connection.getresponse().status == 405
+            connection.close()
 
     def test_too_large(self, site: Site, token: str, session: str) -> None:
         headers = {"Accept": ACCEPT, "Content_Type": "application/json", "Authorization": f"Bearer {token}"}
@@ -556,8 +559,8 @@ class TestRequests:
             chunks = f"{1 << 20:x}\r\n{' ' * (1 << 20)}\r\n" * 2
             answer = site.raw(f"{head}Transfer-Encoding: chunked\r\n\r\n{chunks}", 5)
             assert answer.startswith("HTTP/1.1 413 ")
-        fields = [(f"f{number}", "x") for number in range(300)]
-        assert site.post("/memories", session, fields).status in (400, 422)
+        fields = [("body", "x"), *((f"f{number}", "x") for number in range(300))]
+        assert site.post("/memories", session, fields).status == 400
 
     def test_traversal(self, site: Site, session: str) -> None:
         for path in (
