@@ -358,7 +358,8 @@ IN_PROCESS = [
         )
     ),
     case(threats.TestOtherSites.test_a_cookie_behind_https, ("serve/address.py", "__Host-", "")),
-    case(threats.TestAddress.test_its_names, ("serve/address.py", "own if is_loopback(self.host) else ()", "own")),
+    case(threats.TestAddress.test_its_names,
+         ("serve/address.py", "own if is_loopback(self.host) else ()", "own")),
     case(threats.TestLogs.test_a_failure_that_quotes_a_text,
          ("serve/guards.py", "else type(error).__name__", "else str(error)")),
 ]  # fmt: skip
