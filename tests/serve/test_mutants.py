@@ -8,15 +8,16 @@ import shutil
 import sys
 import types
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from selenium.common.exceptions import WebDriverException
 
 import memstore
-from tests.serve import test_agents
+from tests.serve import test_agents, test_browser
 from tests.serve import test_threats as threats
 from tests.serve.sites import Site, serving
 from tests.servers import Server
@@ -280,6 +281,22 @@ IN_PYTHON = [
     ),
 ]  # fmt: skip
 
+IN_BROWSER = [
+    case(test_browser.test_pages_of_other_sites, policy(" frame-ancestors 'none';"), named="frames"),
+    case(
+        test_browser.test_pages_of_other_sites,
+        ("serve/pages.py", 'origin.lower() in self._address.origins(headers["host"])', "True"),
+        ("serve/pages.py", 'if site not in (None, "same-origin"):', "if False:"),
+        named="forms",
+    ),
+    case(
+        test_browser.test_bodies_run_nothing,
+        ("serve/guards.py", "default-src 'none';", "default-src 'none'; script-src 'unsafe-inline';"),
+        named="scripts",
+    ),
+    case(test_browser.test_bodies_run_nothing, BARE, named="HTML"),
+]
+
 IN_SQL = [
     case(
         threats.TestWhoIsMeant.test_a_token_and_a_session_are_not_each_other,
@@ -407,17 +424,17 @@ def fails(test: Callable[..., None], site: Site, given: dict[str, Any], **fixtur
     assert site.get("/memories", session).status == 200
     known = {"site": site, "account": account, "token": token, "session": session} | fixtures
     asked = inspect.signature(test).parameters
-    with pytest.raises((AssertionError, OSError, KeyError, ValueError)):
+    with pytest.raises((AssertionError, OSError, KeyError, ValueError, WebDriverException)):
         test(*of_class(test), **{name: known[name] for name in asked if name in known}, **given)
 
 
 def of_class(test: Callable[..., None]) -> list[object]:
     """The instance that a test of a class is called on."""
-    group, _, method = test.__qualname__.rpartition(".")
-    return [getattr(threats, group)()] if method and group else []
+    group = test.__qualname__.rpartition(".")[0]
+    return [getattr(threats, group)()] if group else []
 
 
-@pytest.mark.parametrize(("test", "edits", "given"), IN_PYTHON)
+@pytest.mark.parametrize(("test", "edits", "given"), [*IN_PYTHON, *IN_BROWSER])
 def test_without_its_defence(
     site: Site, server: Server, installed: str, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     test: Callable[..., None], edits: tuple[Edit, ...], given: dict[str, Any],
@@ -430,8 +447,14 @@ def test_without_its_defence(
     served = partial(serving, PYTHONPATH=str(copy), PYTHONSAFEPATH="1")
     for module in (test_agents, threats):  # of tests that start a server themselves
         monkeypatch.setattr(module, "serving", served)
-    with served(site.conninfo, tmp_path / "log") as mutant:
-        fails(test, mutant, given, server=server, installed=installed, tmp_path=tmp_path)
+    with ExitStack() as opened:
+        mutant = opened.enter_context(served(site.conninfo, tmp_path / "log"))
+        more: dict[str, object] = {"server": server, "installed": installed, "tmp_path": tmp_path}
+        if "chrome" in inspect.signature(test).parameters:
+            more["chrome"] = opened.enter_context(test_browser.browser())
+        if "filled" in inspect.signature(test).parameters:
+            more["filled"] = test_browser.fill(mutant)
+        fails(test, mutant, given, **more)
 
 
 @pytest.mark.parametrize(("test", "edits", "given"), IN_SQL)
