@@ -491,6 +491,7 @@ def test_each_threat_has_a_mutant_or_needs_none() -> None:
         "TestWhoIsMeant.test_no_token", "TestWhoIsMeant.test_a_form_of_another_session",
         "TestRequests.test_arguments_that_are_none", "TestRequests.test_what_is_no_message",
         "TestRequests.test_what_is_no_message_either", "TestRequests.test_arguments_of_tools",
+        "TestAddress.test_on_ipv6",
         "TestRequests.test_compressed", "TestRequests.test_half_an_emoji_fails_no_turn",
         "TestRequests.test_nobody_guesses_a_path",
     }  # fmt: skip

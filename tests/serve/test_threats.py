@@ -9,6 +9,7 @@ import secrets
 import socket
 import time
 from contextlib import suppress
+from dataclasses import replace
 from html import unescape
 from http.client import HTTPConnection
 from pathlib import Path
@@ -334,21 +335,25 @@ class TestOtherSites:
     def test_behind_https(self, site: Site, tmp_path: Path) -> None:
         """As the proxy's clients see it, though the proxy speaks HTTP."""
         url = "https://memory.example.org"
-        with serving(site.conninfo, tmp_path / "log", "--public-url", url) as other:
-            asked = {"Host": "memory.example.org", "Origin": url}
-            account = other.account()
-            login = other.token(account, kind="login")
-            assert other.post("/login", "", {"code": login}, Host=asked["Host"]).status == 403
-            answer = other.post("/login", "", {"code": login}, **asked)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        arguments = ["--public-url", url, "--port", str(port)]
+        with serving(site.conninfo, tmp_path / "log", *arguments) as served:
+            assert served.url == url
+            other = replace(served, url=f"http://127.0.0.1:{port}")
+            login = other.token(other.account(), kind="login")
+            proxied = {"Host": "memory.example.org"}
+            assert other.post("/login", "", {"code": login}, **proxied).status == 403
+            answer = other.post("/login", "", {"code": login}, **proxied, Origin=url)
             assert answer.status == 303
-            name, _, rest = answer.headers["set-cookie"].partition("=")
-            assert name == "__Host-memstore"
+            assert answer.headers["location"] == "/memories"
+            cookie, _, rest = answer.headers["set-cookie"].partition(";")
+            assert cookie.startswith("__Host-memstore=mst_")
             assert {"Secure", "HttpOnly", "Path=/"} <= {part.strip() for part in rest.split(";")}
-            page = other.request("GET", "/access", Cookie=f"{name}={rest.partition(';')[0]}", **asked).text
-            assert f"{url}/mcp" in page or "http://" not in page
             form = [("name", "x"), ("lifetime", "1"), ("scopes", "recall")]
-            made = other.post("/access", "", form, Cookie=f"{name}={rest.partition(';')[0]}", **asked)
-            assert f"{url}/mcp" in made.text
+            made = other.post("/access", "", form, **proxied, Origin=url, Cookie=cookie)
+            assert f"<code>{url}/mcp</code>" in made.text
 
     def test_forwarded_headers_are_not_believed(self, site: Site, session: str) -> None:
         forwarded = {
@@ -670,3 +675,18 @@ class TestAddress:
         assert local.hosts == {"127.0.0.1:8765", "localhost:8765", "[::1]:8765"}
         public = Address("0.0.0.0", 8765, "https://Memory.example.org")
         assert public.hosts == {"memory.example.org"}
+
+    @pytest.mark.long
+    def test_on_ipv6(self, site: Site, tmp_path: Path) -> None:
+        try:
+            server.listen("::1", 0).close()
+        except OSError:
+            pytest.skip("no IPv6")
+        with serving(site.conninfo, tmp_path / "log", "--host", "::1") as other:
+            assert other.url.startswith("http://[::1]:")
+            account = other.account()
+            token, session = other.token(account), other.session(account)
+            assert other.rpc("tools/list", token=token, Origin=other.url).status == 200
+            assert other.post("/memories", session, {"body": "x"}).status == 303
+            for host in ("evil.example", f"evil.example:{other.url.rpartition(':')[2]}", "[::1]", "::1"):
+                assert other.rpc("tools/list", token=token, Host=host).status in (400, 421)
