@@ -107,14 +107,18 @@ async def _memory(
 
 
 async def correct(page: Page) -> Response:
-    """Corrects one."""
+    """Corrects one, by a text or by an earlier one, which holds again."""
     form = await page.form()
+    body, scope = form.get("body", ""), form.get("scope")
     try:
+        if again := given(form, "again"):
+            earlier = await page.store.get_memory(None, again)
+            body, scope = earlier.body, earlier.scope or ""
         made = await page.store.supersede_memory(
             None,
             page.id,
-            form.get("body", ""),
-            scope=form.get("scope"),
+            body,
+            scope=scope,
             id=given(form, "id"),
         )
     except MemstoreError as error:

@@ -191,12 +191,20 @@ class TestMemories:
                 rf'<form method="post" action="/memories/{new}/correct">.*?</form>', page, re.S
             )[:1]
             assert "Let this hold again" in form
-        fields = {name: hidden(form, name) for name in ("id", "body", "scope")}
+        fields = {name: hidden(form, name) for name in ("id", "again")}
         for _ in range(2):
             assert site.post(f"/memories/{new}/correct", session, fields).status == 303
         found = "select body, scope from memstore.memories where user_id = %s and superseded_at is null"
         assert rows(site.db, found, account) == [("I live in Berlin.", "home")]
         assert value(site.db, "select count(*) from memstore.memories where user_id = %s", account) == 3
+
+    def test_lines(self, site: Site, account: UUID, session: str) -> None:
+        """Browsers send them with CR LF, which is no part of the text."""
+        assert site.post("/memories", session, {"body": "one\r\n\r\ntwo"}).status == 303
+        assert rows(site.db, "select body from memstore.memories where user_id = %s", account) == [
+            ("one\n\ntwo",)
+        ]
+        assert "U+000D" not in site.get("/memories", session).text
 
     def test_scopes(self, site: Site, account: UUID, session: str) -> None:
         insert(site.db, account, "The port is 8003.", scope="project:x")
