@@ -532,7 +532,7 @@ class Settings:
         user_floor: A user memory that has a semantic score and no lexeme of the query is eligible with a
             semantic score of at least this, 0 to 1; 0 leaves none out.
         score_share: The share of the best eligible score, 0 to 1, that a memory with a semantic score needs
-            to be eligible; 0 leaves none out.
+            to be eligible, unless it is nearly as near in meaning as the nearest; 0 leaves none out.
         maximum_items: How many items an account may hold that has no maximum of its own.
     """
 

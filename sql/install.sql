@@ -118,6 +118,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0021-tokens.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0023-nearest-in-meaning') as pending \gset
+\if :pending
+\ir ../migrations/0023-nearest-in-meaning.sql
+\endif
 -- end
 \ir yoyo.sql
 

@@ -1110,7 +1110,8 @@ class Functions(ABC):
         of the embeddings, where both are of one model; a negative one counts 0. A learned memory is eligible
         with either above its floor. A user memory always is, unless it has a semantic score below user_floor
         and no word of the turn. One with a semantic score has to have at least score_share of the best score
-        of an eligible memory, too. Of several with one body the best alone is eligible.
+        of an eligible memory, too, or more than 0.8 of the best semantic score of one. Of several with one
+        body the best alone is eligible.
 
         The fused score f is 0.6 of the lexical and 0.4 of the semantic one where the turn has an embedding,
         else the lexical one. Of a memory that the turn names, b = f * (1 + speaker_share), of another b = f;
@@ -1236,8 +1237,10 @@ class Functions(ABC):
 
         The candidates are those of rank_memories, and so is the score, without neighbours, label and source:
         the share of the body's words that a memory has, and with an embedding 0.6 of that and 0.4 of the
-        cosine similarity. Similar is what scores at least 0.35; where the embeddings don't compare, what has
-        at least 0.25 of the words; and what has the same body, whatever it scores.
+        cosine similarity. Similar is what scores at least 0.35 and has at least half of the words or a
+        similarity of at least 0.4, since facts of one person share words without being about one thing; where
+        the embeddings don't compare, what has at least 0.25 of the words; and what has the same body,
+        whatever it scores.
 
         Args:
             actor: the account; None for that of a bound role.
@@ -1689,7 +1692,8 @@ class Functions(ABC):
             user_floor: 0 to 1: the semantic score that makes a user memory eligible which has one and no word
                 of the turn; 0, the default, leaves none out.
             score_share: 0 to 1: the share of the best eligible score that a memory with a semantic score
-                needs to be eligible; 0, the default, leaves none out.
+                needs to be eligible, unless it is nearly as near in meaning as the nearest; 0, the default,
+                leaves none out.
             maximum_items: the items of an account that has no maximum of its own, 0 or more.
 
         Returns:

@@ -49,7 +49,8 @@ Arguments
   user_floor                   double precision  0 to 1: the semantic score that makes a user memory eligible which has
                                                  one and no word of the turn; 0, the default, leaves none out
   score_share                  double precision  0 to 1: the share of the best eligible score that a memory with a
-                                                 semantic score needs to be eligible; 0, the default, leaves none out
+                                                 semantic score needs to be eligible, unless it is nearly as near in
+                                                 meaning as the nearest; 0, the default, leaves none out
   maximum_items                integer           the items of an account that has no maximum of its own, 0 or more
 Returns
   the settings

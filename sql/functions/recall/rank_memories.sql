@@ -41,8 +41,8 @@ it in the same source_ref has it, by next_share where the one after it has, by t
 before or after has, and of several by the largest. The semantic score is the cosine similarity of the embeddings,
 where both are of one model; a negative one counts 0. A learned memory is eligible with either above its floor. A user
 memory always is, unless it has a semantic score below user_floor and no word of the turn. One with a semantic score has
-to have at least score_share of the best score of an eligible memory, too. Of several with one body the best alone is
-eligible.
+to have at least score_share of the best score of an eligible memory, too, or more than 0.8 of the best semantic score
+of one. Of several with one body the best alone is eligible.
 
 The fused score f is 0.6 of the lexical and 0.4 of the semantic one where the turn has an embedding, else the lexical
 one. Of a memory that the turn names, b = f * (1 + speaker_share), of another b = f; and

@@ -389,6 +389,8 @@ $$;
         v_score_share = 0
         or f.semantic_score is null
         or f.score >= v_score_share * (select max(r.score) from ranked r where r.eligible)
+        -- What answers a turn's second question may have none of its words.
+        or f.semantic_score > 0.8 * (select max(r.semantic_score) from ranked r where r.eligible)
       )$$;
   c_by_words constant text := $$
   if v_embedding is null then

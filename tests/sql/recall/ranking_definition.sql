@@ -196,7 +196,11 @@ begin
   from (
     select
       f.*,
-      f.above and (f.semantic_score is null or f.score >= v_settings.score_share * max(f.score) filter (where f.above) over ()) as near
+      f.above and (
+        f.semantic_score is null
+        or f.score >= v_settings.score_share * max(f.score) filter (where f.above) over ()
+        or f.semantic_score > 0.8 * max(f.semantic_score) filter (where f.above) over ()
+      ) as near
     from (
       select
         f.*,
