@@ -16,7 +16,7 @@ LANGUAGES = {"de": "german", "es": "spanish", "fr": "french", "ja": "simple", "z
 
 
 def corpus(name: str) -> list[list[str]]:
-    """A person's memories; corrections, each with a part of what it corrects; facts of which none is there."""
+    """Memories; corrections, each with a part of what it corrects; facts of which none is there."""
     text = Path(__file__).parent.joinpath("corrections", f"{name}.txt").read_text(encoding="utf-8")
     return [part.splitlines() for part in text.split("\n\n")]
 
