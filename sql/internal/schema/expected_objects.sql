@@ -559,7 +559,7 @@ d312e22c7723da32742ede3ea60a031d function rank_memories(uuid,text,real[],text,te
 c466144a361c33be302735c9c799d64c function reach_beyond(name[])
 0e7d357024b83c80b5cfa9ee8086d05c function read_account(uuid,text)
 555ca0e45f6a88071788fbd80387cc77 function read_embedding(jsonb)
-dac2fac7a8a2d664cc953fdd138c8e46 function read_filter(jsonb)
+c23d809e5955db7a925bd01fb2ea678a function read_filter(jsonb)
 095b4df11ff0a00a6b680993c99ebf14 function read_item_embeddings(jsonb,items[])
 e171e32506d1787c62831a31be16ce10 function read_item_filter(jsonb)
 b93b9aed305b08cb3dd60c0ef2aa5b73 function read_items(users,jsonb,boolean,boolean)
