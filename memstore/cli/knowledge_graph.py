@@ -1,10 +1,10 @@
 """Reading the file of MCP's own memory server (@modelcontextprotocol/server-memory) as memories.
 
-An observation is a sentence about a person or a thing, which recall should find, so it becomes a memory and not
-an item. Its scope is `entity:` and the entity's name, so that all that is known of one can be listed, recalled
-and deleted; an agent that recalls for some scopes doesn't see it unless it names this one, too. An entity becomes
-a memory that says its type, and a relation one of the entity that it comes from. The name begins each body,
-since observations don't repeat it.
+An observation is a sentence about a person or a thing, which recall should find, so it becomes a memory and
+not an item. Its scope is `entity:` and the entity's name, so that all that is known of one can be listed,
+recalled and deleted; an agent that recalls for some scopes doesn't see it unless it names this one, too. An
+entity becomes a memory that says its type, and a relation one of the entity that it comes from. The name begins
+each body, since observations don't repeat it.
 """
 
 import json
@@ -24,7 +24,7 @@ EXPECTED: Final = "an entity or a relation, as server-memory writes them"
 
 
 def parts(document: object) -> Iterator[object]:
-    """The entities and relations of a document: itself, or those of a whole graph, as read_graph answers it."""
+    """The entities and relations of a document: itself, or those of a graph as read_graph answers it."""
     if isinstance(document, dict) and "type" not in document:
         for name, kind in (("entities", "entity"), ("relations", "relation")):
             listed = document.get(name)

@@ -528,7 +528,8 @@ def test_batches_of_items(vectors: Db, db_url: str) -> None:
     db = vectors
     db.execute((LANGGRAPH + LANGGRAPH_VECTORS.replace("vector(2)", "bit(3)")).encode())
     db.execute(
-        "insert into store select 'alice.facts', 'key ' || i, case when i = 1234 then '[]' else '{}'::jsonb end"
+        "insert into store select 'alice.facts', 'key ' || i,"
+        " case when i = 1234 then '[]' else '{}'::jsonb end"
         " from generate_series(1, 2500) i"
     )
     db.execute("insert into store_vectors values ('alice.facts', 'key 1', 'text', '011')")

@@ -252,7 +252,7 @@ def configure(
         if "maximum_live_memories" in values:
             session.store.set_maximum_live_memories(account, values["maximum_live_memories"])
         if "maximum_items" in values:
-            session.store.set_maximum_items(account, values["maximum_items"])
+            session.store.set_maximum_items(account, maximum_items=values["maximum_items"])
     _print_accounts(session, account)
 
 

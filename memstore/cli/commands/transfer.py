@@ -72,8 +72,8 @@ def import_(
             complain(f"Nothing of that batch is kept. Before it, {work.imported} memories were imported.")
         raise Exit(code) from None
     session.out.facts({"imported": work.imported, "already_there": work.already_there})
-    for refused in work.refused:
-        report(refused.refusal, f"{refused.where}: ")
+    for left_out in work.refused:
+        report(left_out.refusal, f"{left_out.where}: ")
     if work.refused:
         complain("These lines were left out. The others are kept, and stay as they are if they come again.")
         raise Exit(REFUSED)
