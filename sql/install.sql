@@ -178,7 +178,6 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/governance/to_record.sql
 \ir internal/governance/write_record.sql
 \ir internal/items/find_items.sql
-\ir internal/items/item_passes.sql
 \ir internal/items/read_item_embeddings.sql
 \ir internal/items/read_item_filter.sql
 \ir internal/items/read_items.sql

@@ -2,9 +2,9 @@
 
 An observation is a sentence about a person or a thing, which recall should find, so it becomes a memory and
 not an item. Its scope is `entity:` and the entity's name, so that all that is known of one can be listed,
-recalled and deleted; an agent that recalls for some scopes doesn't see it unless it names this one, too. An
-entity becomes a memory that says its type, and a relation one of the entity that it comes from. The name begins
-each body, since observations don't repeat it.
+recalled and deleted; an agent that recalls for some scopes doesn't see it unless it names this one, too.
+An entity becomes a memory that says its type, and a relation one of the entity that it comes from. The name
+begins each body, since observations don't repeat it.
 """
 
 import json
