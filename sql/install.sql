@@ -118,6 +118,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0021-tokens.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0024-expired-items') as pending \gset
+\if :pending
+\ir ../migrations/0024-expired-items.sql
+\endif
 -- end
 \ir yoyo.sql
 

@@ -35,7 +35,7 @@ from memstore.models import (
 )
 from memstore.wire import Function
 
-SCHEMA_VERSION: Final = 21
+SCHEMA_VERSION: Final = 24
 """The oldest schema that has all of these, by the number of its newest migration."""
 
 

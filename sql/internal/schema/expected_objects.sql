@@ -401,7 +401,7 @@ d050c49b641ee0f8c7dbf0a1d7d7089b function count_restored_memories()
 fba07bc051d9b52717a56647bb548e0d function create_token(uuid,text,text[],interval,text)
 9dc6c511b2238f23072d4f76137194dd function create_user(uuid,text,text)
 713fb5aafe76e0e1c81b26b776417982 function delegate_token(bytea,text,text[],interval,uuid)
-afcda29ff202e675795020d89aeffdfb function delete_expired_items(uuid)
+c9b5c4a06b059ddbc32ac814fe272a32 function delete_expired_items(uuid)
 531b10029bd149c28cc3754b51dd3983 function delete_history(uuid,uuid)
 570267adc5f98ad6ee2cbce412685524 function delete_memory(uuid,uuid)
 c2d26f916884c53f7962ed2af6fc7dae function delete_scope(uuid,text)
@@ -550,14 +550,14 @@ fe562f0aa76a4a8067c96eb85618bf1d function my_set_embedding(uuid,real[],text,uuid
 489b17965e158d72d7dfae1069db08cb function project_records()
 cc0216659912a72edca73feb0ba4764e function project_updated_claims()
 d33c75ee950fcae0c67626ca4e1ad1c2 function promote_memory(uuid,uuid,text,jsonb,date,text)
-432c31d0a6995ed3d299f3f42fe0b97c function prune_items(integer)
+9d5bc83159b0bd9d7f91c9bec9c537c1 function prune_items(integer)
 bf3fd65723b00ad0334cb06a14b911ec function put_items(uuid,jsonb)
 7f9979b518a5043e53ca109204b130bf function query_lexemes(text,text)
 84daa8e999343f60038b75d6475d8a1c function rank_claims(uuid,text,real[],text)
 862efd3bd278a9fa3163390b86b3a6bb function rank_memories(uuid,text,real[],text,text[],jsonb,integer,boolean)
 c466144a361c33be302735c9c799d64c function reach_beyond(name[])
 0e7d357024b83c80b5cfa9ee8086d05c function read_account(uuid,text)
-555ca0e45f6a88071788fbd80387cc77 function read_embedding(jsonb)
+78834bf1caf3331fd44b377ac06f7740 function read_embedding(jsonb)
 dac2fac7a8a2d664cc953fdd138c8e46 function read_filter(jsonb)
 095b4df11ff0a00a6b680993c99ebf14 function read_item_embeddings(jsonb,items[])
 e171e32506d1787c62831a31be16ce10 function read_item_filter(jsonb)
@@ -596,7 +596,7 @@ aaac74fb90846601d7ff4e09dcc21ba8 function restore_grants()
 f7f7adcf0878141915583509d1c8542d function revoke_public()
 8becf73d044992e9c5d15df95e748b9c function revoke_token(uuid,uuid)
 8d6e49c7da924292402097765c82fa31 function same_content(memories,memories,boolean)
-f8a3bc968dd970781209d56aa618e691 function schema_version()
+287a0a4513e84b6ddc8115ae7901e7ef function schema_version()
 afdbfe5e941b35fa01a84b7b816d6500 function score_all_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],integer)
 d8ed45dfaa515b134cc0e71ad7566974 function score_all_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],integer)
 a2fc5b68edcc5ec5a176e4a22f27449c function score_indexed_memories(uuid,text,text[],bigint[],text[],jsonb[],boolean,boolean)
@@ -661,6 +661,7 @@ b643ab6151990371a2e87d91f797399f index claim_statuses_pkey
 afeed5d1f8ec3fbacea4e54c87e7f03f index items_expires_at_idx
 f0494fffeae7f3850ecbfce980fcfcdb index items_path_key
 ab0c38a7dacdf938a8b422362422e410 index items_pkey
+9652a44656900e874a3a5e09ddf93d94 index items_user_id_expires_at_idx
 164a6853289f978d9fed038cb75cbe9f index memories_account_body_idx
 31dfa651e88e75ed4c542dc4f2bce6f7 index memories_claim_key
 2f30d3aaf81b9cafd63652b1c603d20a index memories_claim_queue_idx
