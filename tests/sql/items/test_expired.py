@@ -10,8 +10,10 @@ from tests.sql.work import work
 Db = psycopg.Connection
 
 FILL = (
-    "insert into memstore.items (user_id, namespace, key, value, ttl_seconds, expires_at)"
-    " select a.id, array['n'], %s || n, '{}', 60, now() + %s::interval"
+    # Some seven a page.
+    "insert into memstore.items (user_id, namespace, key, value, indexed, ttl_seconds, expires_at)"
+    " select a.id, array['n'], %s || n, jsonb_build_object('t', repeat('x', 1000)), false, 60,"
+    " now() + %s::interval"
     " from unnest(%s::uuid[]) a (id), generate_series(1, %s::integer) n"
 )
 
