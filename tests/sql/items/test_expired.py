@@ -19,7 +19,7 @@ FILL = (
 
 
 def test_the_work_is_that_of_what_expired(db: Db) -> None:
-    """Of 3,000 items that don't, and beside an account in which as many did: read would be hundreds of pages."""
+    """Of 3,000 items that don't, which are hundreds of pages, and beside an account in which as many did."""
     mine, other = account_of(db, "mine"), account_of(db, "other")
     for analyzed in (False, True):
         rows(db, "delete from memstore.items returning id")
