@@ -329,6 +329,7 @@ class Settings:
         speaker_share: By how much more a memory counts, 0 to 1, whose label begins with a word of the query.
         source_share: How much the best memory of the same source counts, 0 to 1, beside the memory itself.
         registered_models_only: Whether an embedding needs a model that the operator has registered.
+        time_share: By how much more a memory counts, 0 to 1, of a month or year that the query names.
     """
 
     maximum_live_memories: int
@@ -343,3 +344,4 @@ class Settings:
     speaker_share: float
     source_share: float
     registered_models_only: bool
+    time_share: float

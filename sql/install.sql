@@ -105,6 +105,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0018-scopes-and-metadata.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0022-named-times') as pending \gset
+\if :pending
+\ir ../migrations/0022-named-times.sql
+\endif
 -- end
 \ir yoyo.sql
 
@@ -186,6 +190,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/recall/fuse.sql
 \ir internal/recall/note_line.sql
 \ir internal/recall/query_lexemes.sql
+\ir internal/recall/query_times.sql
 \ir internal/recall/sign_bits.sql
 \ir internal/recall/speaker_is_named.sql
 \ir internal/recall/words_are_indexed.sql

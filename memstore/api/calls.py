@@ -24,7 +24,7 @@ from memstore.models import (
 )
 from memstore.wire import Function
 
-SCHEMA_VERSION: Final = 18
+SCHEMA_VERSION: Final = 22
 """The oldest schema that has all of these, by the number of its newest migration."""
 
 
@@ -281,6 +281,7 @@ configure: Final[Function[Settings]] = Function(
         "speaker_share": "double precision",
         "source_share": "double precision",
         "registered_models_only": "boolean",
+        "time_share": "double precision",
     },
     patient=True,
 )

@@ -676,6 +676,11 @@ class Functions(ABC):
         score = (b + source_share * the largest b of its source_ref) / ((1 + speaker_share) * (1 +
         source_share))
 
+        Where the turn names months or years, and time_share is above 0, b of a memory that was written in one
+        of them, in UTC, is 1 + time_share times as large, and every score is divided by 1 + time_share. A
+        month is named by its English name, and a year from 1900 to 2099 in figures; where both are, both must
+        fit.
+
         A memory without source_ref is its own source. The turn names a memory whose body begins with a label,
         as in "Anna Lee: I moved": at most three words and a colon, within 42 characters, the first word one
         of the turn, as it is written, and no stop word of the memory's language.
@@ -1013,6 +1018,7 @@ class Functions(ABC):
         speaker_share: float | None = None,
         source_share: float | None = None,
         registered_models_only: bool | None = None,
+        time_share: float | None = None,
     ) -> Settings:
         """Changes the store's settings and returns them.
 
@@ -1032,6 +1038,8 @@ class Functions(ABC):
             speaker_share: 0 to 1: by how much more a memory counts whose label the turn names.
             source_share: 0 to 1: how much the best memory of the same source_ref counts.
             registered_models_only: whether an embedding needs a model that is registered.
+            time_share: 0 to 1: by how much more a memory counts that was written in a month or year that the
+                turn names.
 
         Returns:
             The settings.
@@ -1055,6 +1063,7 @@ class Functions(ABC):
                 speaker_share=speaker_share,
                 source_share=source_share,
                 registered_models_only=registered_models_only,
+                time_share=time_share,
             )
         )
 

@@ -10,7 +10,8 @@ create or replace function memstore.configure(
   maximum_system_pool integer default null,
   speaker_share double precision default null,
   source_share double precision default null,
-  registered_models_only boolean default null
+  registered_models_only boolean default null,
+  time_share double precision default null
 )
 returns memstore.settings
 language plpgsql
@@ -43,6 +44,8 @@ Arguments
   speaker_share                double precision  0 to 1: by how much more a memory counts whose label the turn names
   source_share                 double precision  0 to 1: how much the best memory of the same source_ref counts
   registered_models_only       boolean           whether an embedding needs a model that is registered
+  time_share                   double precision  0 to 1: by how much more a memory counts that was written in a month or
+                                                 year that the turn names
 Returns
   the settings
 Errors
@@ -68,6 +71,7 @@ begin
   v_settings.system_recall_enabled := coalesce(configure.system_recall_enabled, v_settings.system_recall_enabled);
   v_settings.maximum_system_pool := coalesce(configure.maximum_system_pool, v_settings.maximum_system_pool);
   v_settings.registered_models_only := coalesce(configure.registered_models_only, v_settings.registered_models_only);
+  v_settings.time_share := coalesce(configure.time_share, v_settings.time_share);
   if not memstore.settings_obey(v_settings) then
     perform memstore.refuse_row('settings', memstore.settings_broken(v_settings));
   end if;
@@ -85,7 +89,8 @@ begin
     source_share = v_settings.source_share,
     system_recall_enabled = v_settings.system_recall_enabled,
     maximum_system_pool = v_settings.maximum_system_pool,
-    registered_models_only = v_settings.registered_models_only;
+    registered_models_only = v_settings.registered_models_only,
+    time_share = v_settings.time_share;
   return v_settings;
 end
 $$;

@@ -45,6 +45,10 @@ one. Of a memory that the turn names, b = f * (1 + speaker_share), of another b 
 
   score = (b + source_share * the largest b of its source_ref) / ((1 + speaker_share) * (1 + source_share))
 
+Where the turn names months or years, and time_share is above 0, b of a memory that was written in one of them, in UTC, is
+1 + time_share times as large, and every score is divided by 1 + time_share. A month is named by its English name, and
+a year from 1900 to 2099 in figures; where both are, both must fit.
+
 A memory without source_ref is its own source. The turn names a memory whose body begins with a label, as in
 "Anna Lee: I moved": at most three words and a colon, within 42 characters, the first word one of the turn, as it is
 written, and no stop word of the memory's language.

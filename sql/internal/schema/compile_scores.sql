@@ -210,7 +210,14 @@ declare
         s.source_ref,
         s.inserted_at,
         memstore.fuse(s.lexical, greatest(s.similarity, 0), v_hybrid)
-          * case when s.named then 1 + v_speaker_share else 1 end as score,
+          * case when s.named then 1 + v_speaker_share else 1 end
+          * case
+            when v_dated
+              and (v_months = '{}' or extract(month from s.inserted_at at time zone 'UTC')::integer = any (v_months))
+              and (v_years = '{}' or extract(year from s.inserted_at at time zone 'UTC')::integer = any (v_years))
+            then 1 + v_time_share
+            else 1
+          end as score,
         round(1e6 * s.lexical) / 1e6 as lexical_score,
         round(1e6 * case when s.similarity < 0 then 0 else s.similarity end) / 1e6 as semantic_score,
         s.body,
@@ -237,7 +244,7 @@ declare
         f.inserted_at,
         round(
           1e6 * (f.score + v_source_share * case when f.source_ref is null then f.score else max(f.score) over source end)
-            / ((1 + v_speaker_share) * (1 + v_source_share))
+            / ((1 + v_speaker_share) * (1 + v_source_share) * case when v_dated then 1 + v_time_share else 1 end)
         ) / 1e6 as score,
         f.lexical_score,
         f.semantic_score,
@@ -375,6 +382,10 @@ $$;
   v_next_share double precision;
   v_speaker_share double precision;
   v_source_share double precision;
+  v_time_share double precision;
+  v_months integer[];
+  v_years integer[];
+  v_dated boolean;
   v_words text[];
   v_patterns text[];$$;
   c_read_settings constant text := $$
@@ -385,6 +396,10 @@ $$;
   v_next_share := v_settings.next_share;
   v_speaker_share := v_settings.speaker_share;
   v_source_share := v_settings.source_share;
+  v_time_share := v_settings.time_share;
+  select t.months, t.years, v_time_share > 0 and (t.months <> '{}' or t.years <> '{}')
+  into v_months, v_years, v_dated
+  from memstore.query_times(query) t;
   if v_speaker_share > 0 then
     v_words := memstore.query_lexemes('simple', query);
     v_patterns := string_to_array('%' || array_to_string(v_words, '%,%') || '%', ',');

@@ -148,6 +148,7 @@ ebb81a4e4855ef0bc850d6e3cdd6ecd2 column settings.semantic_floor
 ebb81a4e4855ef0bc850d6e3cdd6ecd2 column settings.source_share
 1568c6d71c11c12d60fdecc4fd9c82d0 column settings.speaker_share
 f9fd1b30a446d471de39c6af040e6745 column settings.system_recall_enabled
+1568c6d71c11c12d60fdecc4fd9c82d0 column settings.time_share
 54b121672b1a5df83d87b1ba3c433d21 column users.candidates
 27b912376b6e8c2119c0eb4fa2a2664b column users.erased_at
 b3dbf878720f77e35f533a4e60c0c5df column users.external_ref
@@ -269,6 +270,7 @@ b1cdc29137764e74e069060813fc481c constraint settings.settings_previous_share_sha
 e0946511f2c3abc49bf06357c1043eee constraint settings.settings_source_share_shape
 4e5df7fad7cd4a60979d09d5a8a89cc5 constraint settings.settings_speaker_share_shape
 a5467c63d849c026cc0243607a806607 constraint settings.settings_system_recall_enabled_shape
+823259bb2ac82bab845ab402719d66b7 constraint settings.settings_time_share_shape
 9be8c9e3bcacdf85636064066f6a67b6 constraint users.users_erased_at_shape
 99f3560c832ed35e46a3cd2448cfb13f constraint users.users_external_ref_key
 064cd79eb1f6ddf57a4d91a00b851d9a constraint users.users_external_ref_shape
@@ -304,10 +306,10 @@ fa3e6748564ca3af5aed5a59b36a608b function compile_columns()
 f91560cce9ecd97fdaa869efc6351fff function compile_embedding_is_usable()
 77e331da63b4c17270f1c59e1bd9fc2f function compile_own_api()
 05c6e7c634e5c6fa6edd486f88f12666 function compile_rules(text)
-638890a09683d09e28a9762016e3676b function compile_scores()
+21f3f18137e8267f7b3859d15255ea53 function compile_scores()
 bc533324f82e365635ec92f8fa3c8fee function complete_memory()
 a1f0ef587de0922f36eaa544017e1aa8 function complete_user()
-d4e8dd648579522fd6e0a267319daf19 function configure(integer,integer,integer,double precision,double precision,double precision,double precision,boolean,integer,double precision,double precision,boolean)
+c49cb811e2b53831066399bb06e16726 function configure(integer,integer,integer,double precision,double precision,double precision,double precision,boolean,integer,double precision,double precision,boolean,double precision)
 8021e3dccc22662148aceb8ad17776ed function content_of(memories)
 210db263b6077e2c59e46e9298987ef5 function correction_of(memories)
 ad73dcfaf5b6fb2c97bdffb172c37719 function count_candidates(uuid,text[],jsonb[])
@@ -416,8 +418,9 @@ fe562f0aa76a4a8067c96eb85618bf1d function my_set_embedding(uuid,real[],text,uuid
 cc0216659912a72edca73feb0ba4764e function project_updated_claims()
 d33c75ee950fcae0c67626ca4e1ad1c2 function promote_memory(uuid,uuid,text,jsonb,date,text)
 7f9979b518a5043e53ca109204b130bf function query_lexemes(text,text)
+a90bd216fcd190770264d7cff60f37c0 function query_times(text)
 d3d9ad8611911c1a59298af13dd09ea9 function rank_claims(uuid,text,real[],text)
-d315f1ac4a04c7c59007b520a517f586 function rank_memories(uuid,text,real[],text,text[],jsonb)
+bc83220fb23c26d273de6b66d456b6c9 function rank_memories(uuid,text,real[],text,text[],jsonb)
 c466144a361c33be302735c9c799d64c function reach_beyond(name[])
 0e7d357024b83c80b5cfa9ee8086d05c function read_account(uuid,text)
 dac2fac7a8a2d664cc953fdd138c8e46 function read_filter(jsonb)
@@ -451,15 +454,15 @@ a72652a02a47249a0921f44e1e8aaf60 function require_steward(uuid)
 8906b8fc99352adba708ed076bc26ff5 function revoke_api(text)
 9c8c75dff70a7aa62b3b23f8a71748f0 function revoke_public()
 8d6e49c7da924292402097765c82fa31 function same_content(memories,memories,boolean)
-68ab8de4eb6477420ee9b561b42412b1 function schema_version()
-728e088eec98d6c231af6721b3796895 function score_indexed_memories(uuid,text,text[],bigint[],text[],jsonb[],boolean)
-31df647d2c44527eec16baf4eeb5672b function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
-711b1a395951e47a20a7d093875500ec function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
+61d60ab9f98c5fc5700401d34dc1f3a4 function schema_version()
+16679d350ab710af51123bbb39f2e553 function score_indexed_memories(uuid,text,text[],bigint[],text[],jsonb[],boolean)
+740b4087c3e0c198b03183f268d9524c function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
+ad4953c0de04f498252cb5dd0b832d5e function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
 180266509ffed068bb88ee5a9e4ce263 function set_embedding(uuid,uuid,real[],text)
 82e98f832189779d8b628736e413b920 function set_maximum_live_memories(uuid,integer)
 c2696051f90971df5b0186044d7457fe function set_steward(uuid,boolean)
-7b61b4fb3cea7f116c70652fec66a33e function settings_broken(settings)
-6484891832fddf4d25885ca180cc07e2 function settings_obey(settings)
+6c424b4cae50ca4aa5390340c7d5a454 function settings_broken(settings)
+96082c97a26b415dae5a35e59dec9c50 function settings_obey(settings)
 ecb555942c2c55eb52946792054a2489 function sign_bits(real[])
 78b0f531742d7d807c80a3b74adc5a2d function similarities(uuid[],real[],text)
 ab2c43b75897c313b26800a61dd043c5 function similarities(uuid[],real[],text)

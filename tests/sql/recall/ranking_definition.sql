@@ -53,6 +53,34 @@ as $$
   cross join lateral (select memstore.lexemes('simple', split_part(l.label, ' ', 1))) w (lexemes)
 $$;
 
+-- Whether a moment is one that a query names; NULL for no moment where it names one, and false where it names none.
+create function definition.is_of(moment timestamptz, query text)
+returns boolean
+language sql
+stable
+as $$
+  select case
+    when n.months is null and n.years is null then false
+    else (n.months is null or to_char(is_of.moment at time zone 'UTC', 'FMMonth') ~* ('^(' || n.months || ')$'))
+      and (n.years is null or to_char(is_of.moment at time zone 'UTC', 'YYYY') ~ ('^(' || n.years || ')$'))
+  end
+  from (
+    select
+      (
+        select string_agg(m.name[1], '|')
+        from regexp_matches(
+          left(is_of.query, 512),
+          '\m((?:[Jj]anuary|JANUARY|[Ff]ebruary|[Aa]pril|[Jj]une|[Jj]uly|[Aa]ugust|[Ss]eptember|[Oo]ctober|[Nn]ovember|[Dd]ecember)|(?:(?<=[^.!?\s]\s+)(?:March|May)))\M',
+          'g'
+        ) m (name)
+      ),
+      (
+        select string_agg(y.name[1], '|')
+        from regexp_matches(left(is_of.query, 512), '\m((?:19|20)[0-9][0-9])\M', 'g') y (name)
+      )
+  ) n (months, years)
+$$;
+
 create function definition.match_memories(actor uuid, query text)
 returns table (id uuid, score double precision)
 language plpgsql
@@ -175,7 +203,8 @@ begin
     select
       m as memory,
       memstore.fuse(l.score, greatest(s.similarity, 0), v_hybrid)
-        * (1 + case when definition.is_named(m.body, m.language, v_words) then v_settings.speaker_share else 0 end) as score,
+        * (1 + case when definition.is_named(m.body, m.language, v_words) then v_settings.speaker_share else 0 end)
+        * (1 + case when definition.is_of(m.inserted_at, query) then v_settings.time_share else 0 end) as score,
       round(1e6 * l.score) / 1e6 as lexical_score,
       round(1e6 * case when s.similarity < 0 then 0 else s.similarity end) / 1e6 as semantic_score
     from lexical l
@@ -208,7 +237,11 @@ begin
   cross join lateral (
     select round(
       1e6 * (f.score + v_settings.source_share * f.best)
-        / ((1 + v_settings.speaker_share) * (1 + v_settings.source_share))
+        / (
+          (1 + v_settings.speaker_share)
+          * (1 + v_settings.source_share)
+          * (1 + case when definition.is_of(null, query) is null then v_settings.time_share else 0 end)
+        )
     ) / 1e6
   ) r (score)
   order by r.score desc, (f.memory).inserted_at desc, (f.memory).id;
