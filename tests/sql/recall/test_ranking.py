@@ -63,10 +63,8 @@ LABELS += ["dog " + "x" * 36 + end for end in (": ", "y: ", " z: ")]
 """Such as a turn can name, with stop words, of many words, and of 42 characters or more."""
 
 MONTHS = ["01", "01", "03", "05", "12"]
-_TIMES = (
-    "in January|in 2026|May|in May|in may|since March 2026 or 1999|march|december|JANUARY|in 20260|. May I"
-)
-TIMES = ["", "", *_TIMES.split("|"), "2025-2026"]
+_TIMES = "in January|in 2026|May|in May|in may|since March 2026 or 1999|march|december|JANUARY|in 20260"
+TIMES = ["", "", *_TIMES.split("|"), "2025-2026", ". May I"]
 """What names a time, and what looks like it."""
 
 MEMORIES = [0, 1, 3, 30, 90, 240]
