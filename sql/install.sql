@@ -118,6 +118,10 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0021-tokens.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0022-named-times') as pending \gset
+\if :pending
+\ir ../migrations/0022-named-times.sql
+\endif
 -- end
 \ir yoyo.sql
 
@@ -217,6 +221,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/recall/fuse.sql
 \ir internal/recall/note_line.sql
 \ir internal/recall/query_lexemes.sql
+\ir internal/recall/query_times.sql
 \ir internal/recall/sign_bits.sql
 \ir internal/recall/speaker_is_named.sql
 \ir internal/recall/word_weight.sql

@@ -1125,6 +1125,12 @@ class AsyncFunctions(ABC):
         score = (b + source_share * the largest b of its source_ref) / ((1 + speaker_share) * (1 +
         source_share))
 
+        Where the turn names months or years, and time_share is above 0, b of a memory that was written in one
+        of them, in UTC, is 1 + time_share times as large, and every score is divided by 1 + time_share.
+        Months count in English, years from 1900 to 2099 in figures; where both are named, both must fit.
+        March, April, May, June and August, which are other words and names too, count after a word such as
+        in, since or last, or beside a number; 2024-06 names both.
+
         A memory without source_ref is its own source. The turn names a memory whose body begins with a label,
         as in "Anna Lee: I moved": at most three words and a colon, within 42 characters, the first word one
         of the turn, as it is written, and no stop word of the memory's language.
@@ -1677,6 +1683,7 @@ class AsyncFunctions(ABC):
         user_floor: float | None = None,
         score_share: float | None = None,
         maximum_items: int | None = None,
+        time_share: float | None = None,
     ) -> Settings:
         """Changes the store's settings and returns them.
 
@@ -1701,6 +1708,8 @@ class AsyncFunctions(ABC):
             score_share: 0 to 1: the share of the best eligible score that a memory with a semantic score
                 needs to be eligible; 0, the default, leaves none out.
             maximum_items: the items of an account that has no maximum of its own, 0 or more.
+            time_share: 0 to 1: by how much more a memory counts that was written in a month or year that the
+                turn names.
 
         Returns:
             The settings.
@@ -1727,6 +1736,7 @@ class AsyncFunctions(ABC):
                 user_floor=user_floor,
                 score_share=score_share,
                 maximum_items=maximum_items,
+                time_share=time_share,
             )
         )
 

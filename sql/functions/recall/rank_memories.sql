@@ -49,6 +49,11 @@ one. Of a memory that the turn names, b = f * (1 + speaker_share), of another b 
 
   score = (b + source_share * the largest b of its source_ref) / ((1 + speaker_share) * (1 + source_share))
 
+Where the turn names months or years, and time_share is above 0, b of a memory that was written in one of them, in UTC, is
+1 + time_share times as large, and every score is divided by 1 + time_share. Months count in English, years from 1900 to
+2099 in figures; where both are named, both must fit. March, April, May, June and August, which are other words and names
+too, count after a word such as in, since or last, or beside a number; 2024-06 names both.
+
 A memory without source_ref is its own source. The turn names a memory whose body begins with a label, as in
 "Anna Lee: I moved": at most three words and a colon, within 42 characters, the first word one of the turn, as it is
 written, and no stop word of the memory's language.

@@ -175,6 +175,7 @@ ebb81a4e4855ef0bc850d6e3cdd6ecd2 column settings.semantic_floor
 ebb81a4e4855ef0bc850d6e3cdd6ecd2 column settings.source_share
 1568c6d71c11c12d60fdecc4fd9c82d0 column settings.speaker_share
 f9fd1b30a446d471de39c6af040e6745 column settings.system_recall_enabled
+1568c6d71c11c12d60fdecc4fd9c82d0 column settings.time_share
 3f013d8d83b4dd91e60722f2ffbc3f8c column settings.user_floor
 7f53b2bff0a05ad3962ec05a904af8bf column tokens.digest
 27b912376b6e8c2119c0eb4fa2a2664b column tokens.expires_at
@@ -332,6 +333,7 @@ aae12c80b6762d721b84e88c28f39b72 constraint settings.settings_score_share_shape
 e0946511f2c3abc49bf06357c1043eee constraint settings.settings_source_share_shape
 4e5df7fad7cd4a60979d09d5a8a89cc5 constraint settings.settings_speaker_share_shape
 a5467c63d849c026cc0243607a806607 constraint settings.settings_system_recall_enabled_shape
+823259bb2ac82bab845ab402719d66b7 constraint settings.settings_time_share_shape
 8549b895852158ef4418de677cf5765c constraint settings.settings_user_floor_shape
 23faf989de7d63c511d028815667fac6 constraint tokens.tokens_digest_key
 7086a83d45a55bf4bf095546fb347929 constraint tokens.tokens_digest_shape
@@ -385,11 +387,11 @@ f91560cce9ecd97fdaa869efc6351fff function compile_embedding_is_usable()
 7f61df0ad8e6cfc40bd1fcea5f67b125 function compile_item_similarities()
 95eee9be193c2f6e35c7122d1d3d6eeb function compile_own_api()
 05c6e7c634e5c6fa6edd486f88f12666 function compile_rules(text)
-bfe915139a239e47b0e4d47fd2b9dba1 function compile_scores()
+80d5725afa86cb4b4ab914d50d7cca11 function compile_scores()
 5f00c03e750dd080de9fae9dcfa875f7 function complete_item()
 bc533324f82e365635ec92f8fa3c8fee function complete_memory()
 53cdd36642298ecd563e7fa2dedf1440 function complete_user()
-4d76ba499dfa18ad7b0a83f644fade0e function configure(integer,integer,integer,double precision,double precision,double precision,double precision,boolean,integer,double precision,double precision,boolean,double precision,double precision,integer)
+14bf74f75cc5667c35f428d421c213d9 function configure(integer,integer,integer,double precision,double precision,double precision,double precision,boolean,integer,double precision,double precision,boolean,double precision,double precision,integer,double precision)
 8021e3dccc22662148aceb8ad17776ed function content_of(memories)
 210db263b6077e2c59e46e9298987ef5 function correction_of(memories)
 ad73dcfaf5b6fb2c97bdffb172c37719 function count_candidates(uuid,text[],jsonb[])
@@ -554,8 +556,9 @@ d33c75ee950fcae0c67626ca4e1ad1c2 function promote_memory(uuid,uuid,text,jsonb,da
 432c31d0a6995ed3d299f3f42fe0b97c function prune_items(integer)
 bf3fd65723b00ad0334cb06a14b911ec function put_items(uuid,jsonb)
 7f9979b518a5043e53ca109204b130bf function query_lexemes(text,text)
+f6ed8b029c4d1b8213ed5d9769f3eeef function query_times(text)
 84daa8e999343f60038b75d6475d8a1c function rank_claims(uuid,text,real[],text)
-862efd3bd278a9fa3163390b86b3a6bb function rank_memories(uuid,text,real[],text,text[],jsonb,integer,boolean)
+ebc37eae3fdd2ebefe4fd4974adacac0 function rank_memories(uuid,text,real[],text,text[],jsonb,integer,boolean)
 c466144a361c33be302735c9c799d64c function reach_beyond(name[])
 0e7d357024b83c80b5cfa9ee8086d05c function read_account(uuid,text)
 555ca0e45f6a88071788fbd80387cc77 function read_embedding(jsonb)
@@ -597,20 +600,20 @@ aaac74fb90846601d7ff4e09dcc21ba8 function restore_grants()
 f7f7adcf0878141915583509d1c8542d function revoke_public()
 8becf73d044992e9c5d15df95e748b9c function revoke_token(uuid,uuid)
 8d6e49c7da924292402097765c82fa31 function same_content(memories,memories,boolean)
-f8a3bc968dd970781209d56aa618e691 function schema_version()
-afdbfe5e941b35fa01a84b7b816d6500 function score_all_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],integer)
-d8ed45dfaa515b134cc0e71ad7566974 function score_all_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],integer)
-a2fc5b68edcc5ec5a176e4a22f27449c function score_indexed_memories(uuid,text,text[],bigint[],text[],jsonb[],boolean,boolean)
-0e5756d5b8862df757bea1d0074317e3 function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
-18c66fd830e2e38c007986ad61d73833 function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
+61d60ab9f98c5fc5700401d34dc1f3a4 function schema_version()
+c27be9cba7621652256e98ec39f255a0 function score_all_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],integer)
+dac689a8590cb2f8ccf947786e2be39f function score_all_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],integer)
+df796316ae34b3c43899e2e0aaa44c82 function score_indexed_memories(uuid,text,text[],bigint[],text[],jsonb[],boolean,boolean)
+60d3e80609abedf9b45e6a146353d75f function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
+a9b9ce98e9589959c6700227e37b3632 function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
 3d63b79e59eac890036fc327cc105c47 function search_items(uuid,text[],text,jsonb,real[],text,integer,integer)
 1f5cae886f888d5254bdc739623561a2 function search_memories(uuid,text,text,boolean,integer,uuid,text[],jsonb)
 180266509ffed068bb88ee5a9e4ce263 function set_embedding(uuid,uuid,real[],text)
 8a96946e2a3dae4fcf5e60a86a94195a function set_maximum_items(uuid,integer)
 82e98f832189779d8b628736e413b920 function set_maximum_live_memories(uuid,integer)
 c2696051f90971df5b0186044d7457fe function set_steward(uuid,boolean)
-e2323ecbb4350ab85aee47a568b4850e function settings_broken(settings)
-6b8f6e2096400430ed3613b8ad6bc237 function settings_obey(settings)
+78587e499cd5be6f61d3446a6d6ba7d8 function settings_broken(settings)
+f0902b23182a5aac67fe569ca88812bd function settings_obey(settings)
 ecb555942c2c55eb52946792054a2489 function sign_bits(real[])
 49b8be9b30afd3e0e852b836f46fe8c8 function similar_memories(uuid,text,real[],text,text[],jsonb,integer)
 78b0f531742d7d807c80a3b74adc5a2d function similarities(uuid[],real[],text)
