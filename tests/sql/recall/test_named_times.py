@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from tests.sql.support import account_of, raw_insert, rows, value
 
@@ -62,3 +63,74 @@ def test_a_memory_of_the_month_comes_first(db: psycopg.Connection) -> None:
         db.execute("select memstore.configure(time_share => %s)", [share])
         best = "select (memory).id from memstore.rank_memories(%s, %s) limit 1"
         assert value(db, best, actor, turn) == first, (turn, share)
+
+
+RANKED = "select (memory).id, score from memstore.rank_memories(%s, %s)"
+
+
+def test_memories_of_one_time_rank_as_without(db: psycopg.Connection) -> None:
+    """As what was imported without its times; where all are of what is named, the scores are the same, too."""
+    actor = account_of(db, "account-1")
+    for body in ("We met in Bern.", "Anna met Tom", "Tom is here", "nothing"):
+        raw_insert(db, actor, body, inserted_at="2026-05-01 00:00:00+00", source_ref=body[:4])
+    for turn, factor in (("Who met Tom in May 2026?", 1), ("Who met Tom in 2025?", 1.4)):
+        dated = rows(db, RANKED, actor, turn)
+        db.execute("select memstore.configure(time_share => 0)")
+        plain = rows(db, RANKED, actor, turn)
+        db.execute("select memstore.configure(time_share => 0.4)")
+        assert len(plain) == 4 and [row for row, _ in dated] == [row for row, _ in plain]
+        assert [score for _, score in dated] == pytest.approx(
+            [score / factor for _, score in plain], abs=1e-6
+        )
+
+
+def test_scores_stay_below_1_and_superseded_memories_change_none(db: psycopg.Connection) -> None:
+    actor = account_of(db, "account-1")
+    db.execute("select memstore.configure(time_share => 1, source_share => 1, speaker_share => 1)")
+    live = raw_insert(db, actor, "Anna: we met in June", inserted_at="2024-06-01", source_ref="a")
+    raw_insert(db, actor, "Anna: we met in July", inserted_at="2024-07-01", source_ref="a")
+    turn = "Where did Anna and we met in June 2024?"
+    before = rows(db, RANKED, actor, turn)
+    assert before[0][0] == live and all(0 < score <= 1 for _, score in before)
+    raw_insert(
+        db,
+        actor,
+        "Anna: we met in June",
+        inserted_at="2024-06-02",
+        superseded_at="2024-08-01",
+        source_ref="a",
+    )
+    assert rows(db, RANKED, actor, turn) == before
+    everything = rows(
+        db,
+        "select (memory).id, score, eligible from memstore.rank_memories(%s, %s, include_superseded => true)",
+        actor,
+        turn,
+    )
+    assert len(everything) == 3 and {(row, score) for row, score, _ in everything} >= set(before)
+    assert [eligible for _, _, eligible in everything].count(True) == 2
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        "select (memory).id, score from memstore.similar_memories(%s, 'We met in June 2024')",
+        "select (item).key, score from memstore.search_items(%s, query => 'We met in June 2024')",
+    ],
+)
+def test_what_compares_texts_takes_no_notice_of_times(db: psycopg.Connection, read: str) -> None:
+    actor = account_of(db, "account-1")
+    raw_insert(db, actor, "We met in July 2024", inserted_at="2024-06-01")
+    raw_insert(db, actor, "We met in June 2024.", inserted_at="2024-07-01")
+    db.execute(
+        "select memstore.put_items(%s, %s)",
+        [
+            actor,
+            Jsonb([{"namespace": ["a"], "key": key, "value": {"text": f"We met in {key}"}} for key in "xy"]),
+        ],
+    )
+    answers = []
+    for share in (0, 1):
+        db.execute("select memstore.configure(time_share => %s)", [share])
+        answers.append(rows(db, read, actor))
+    assert answers[0] == answers[1] and answers[0]
