@@ -69,7 +69,7 @@ RANKED = "select (memory).id, score from memstore.rank_memories(%s, %s)"
 
 
 def test_memories_of_one_time_rank_as_without(db: psycopg.Connection) -> None:
-    """As what was imported without its times; where all are of what is named, the scores are the same, too."""
+    """As what was imported without its times; the scores, too, where all are of what is named."""
     actor = account_of(db, "account-1")
     for body in ("We met in Bern.", "Anna met Tom", "Tom is here", "nothing"):
         raw_insert(db, actor, body, inserted_at="2026-05-01 00:00:00+00", source_ref=body[:4])
