@@ -263,6 +263,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir triggers/refuse_record_change.sql
 \ir triggers/refuse_restored_inserts.sql
 \ir triggers/release_embedding_models.sql
+\ir triggers/release_roles.sql
 \ir triggers/replace_settings.sql
 \ir triggers/restart_claim_counter.sql
 \ir triggers/skip_derived_row.sql

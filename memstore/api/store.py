@@ -1639,8 +1639,9 @@ class Functions(ABC):
         The role that counts is the one that was SET in the session, else its login: so a login that is a
         member of the role, as PostgREST's authenticator is, acts for its account after set role or set local
         role. Where the role is granted SELECT on users, memories, items or memory_admissions, it sees the
-        rows of its accounts, whatever memstore.actor says. An erasure of the account ends the binding; a role
-        that is renamed has none. verify_store names roles that reach more by what they were granted later.
+        rows of its accounts, whatever memstore.actor says. An erasure of the account ends the binding, as
+        unbind_role does; a role that is renamed has none. verify_store names roles that reach more by what
+        they were granted later.
 
         Args:
             role: the role's name.

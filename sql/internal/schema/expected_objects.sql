@@ -368,7 +368,7 @@ b91619d7fa0b2e0d8ddbfaec4b466f46 function age_text(timestamp with time zone)
 1ed9cdcff2292abc71b44ac268f2a07c function authenticate_token(bytea,text)
 6612170bdbddc847cc62f37a4e41f581 function authorize_call(bytea,text,text,text,uuid)
 943a1d7ae9894de13cbfe856ca37a946 function best_memories(uuid,text,real[],text,integer,text[],jsonb[])
-120e5b5a6ebca443445a728c84d96cb5 function bind_role(text,uuid)
+72d132e0db0cd257a7fbca01a13be184 function bind_role(text,uuid)
 04ec942c2e308871174ac4b078ef3937 function body_is_valid(text,text)
 5a282b9c2e0d0a5bc5f2b73c5d4e0897 function catalog_digest()
 6e9e869f23ffe101e611caf4a27c15b5 function chain_accounts(uuid,uuid[])
@@ -408,7 +408,7 @@ afcda29ff202e675795020d89aeffdfb function delete_expired_items(uuid)
 570267adc5f98ad6ee2cbce412685524 function delete_memory(uuid,uuid)
 c2d26f916884c53f7962ed2af6fc7dae function delete_scope(uuid,text)
 5327b6696f32a916dfdd396a68504b5a function delete_unused_model(text)
-5394111dd31c30cb10a110cf8874e49a function delete_user(uuid)
+af7a32216e2cd6d402db0afb0c026bdb function delete_user(uuid)
 16ba8f5dc6fc9885ea6f004e5a4c07aa function deployment_broken(deployment)
 1c88f8fa2fbd30aee9edf521f51bcc09 function deployment_obey(deployment)
 e133883c7c72290ba1168c4b4efa0869 function derive_challenges()
@@ -590,6 +590,7 @@ b34734d34b42fc9b03f2c30e856ec12c function refuse_row(text,jsonb,text)
 c43cbe15df18a79c19b9dfe5fe6ee2f5 function refute_challenge(uuid,uuid,text,uuid)
 d82e8e9814f620868598c1e79ce64ef9 function register_embedding_model(text,integer)
 b288ebad8d2f0b93117808cdccfca206 function release_embedding_models()
+108de1f8f56b875f767303d87f311d96 function release_roles()
 f1c5722940977ac51ed971e87000b0d9 function renew_items(uuid,jsonb)
 ba749ffc191755a79d334a51abb46b41 function replace_settings()
 a967f7d6657b5ea480787f9edd59ceb2 function require_actor(uuid)
@@ -633,7 +634,7 @@ d83143cd877dfdfe7a8701c745e0d800 function supersede_with(uuid,uuid,uuid)
 5fa2613ed390139c74cbe7d4cf58bfe7 function trim_evidence(jsonb)
 4497c1f06309ad798ca45323c075a24c function trim_text(text)
 236016a5093cf1f61113efde2db08427 function trimmed(memories)
-f2689d906cc0f17d1eda70674b52aadc function unbind_role(text,uuid)
+1b100237fc53cee608b0572a69a47a4f function unbind_role(text,uuid)
 ad30d67a052b8c720107c9011b682cc3 function users_broken(users)
 00aa49df6fbe1bbc342af336331b6125 function users_obey(users)
 b31becd68078e4e57e48de01494138a2 function verify_store()
@@ -730,6 +731,7 @@ a74a6a4a81fd985d27a881f403bde56e table settings
 a74a6a4a81fd985d27a881f403bde56e table yoyo_lock
 8dfc352bc80d3fbf74adc4af2eb660bf trigger _yoyo_migration.yoyo_migration_restored
 5eaa593f42b5b760ba0e990114523775 trigger _yoyo_version.yoyo_version_restored
+cccbe05d8254a5a2de592d2400e94f51 trigger account_roles.account_roles_release
 839b1ac3d706d798f893b52629efcd97 trigger admitted_claims.admitted_claims_restored
 95bc624d27bdad890b3899217a92cb62 trigger api_roles.api_roles_restored
 c6d3be99df369f40e7db0063145bcf1a trigger claim_counter.claim_counter_restored
