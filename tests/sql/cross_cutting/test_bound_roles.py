@@ -355,7 +355,7 @@ class TestReach:
                 rows(db, "select memstore.delete_user(%s)", owner)
             elif way == "unbind_role":
                 rows(db, "select memstore.unbind_role(%s, %s)", roles["agent"], owner)
-            elif way == "delete from users":
+            elif way == "users":
                 db.execute("delete from memstore.memories where user_id = %s", [owner])
                 db.execute("delete from memstore.users where id = %s", [owner])
             else:
