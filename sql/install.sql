@@ -118,6 +118,18 @@ select not exists (select from memstore._yoyo_migration where migration_id = '00
 \if :pending
 \ir ../migrations/0021-tokens.sql
 \endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0022-named-times') as pending \gset
+\if :pending
+\ir ../migrations/0022-named-times.sql
+\endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0023-nearest-in-meaning') as pending \gset
+\if :pending
+\ir ../migrations/0023-nearest-in-meaning.sql
+\endif
+select not exists (select from memstore._yoyo_migration where migration_id = '0024-expired-items') as pending \gset
+\if :pending
+\ir ../migrations/0024-expired-items.sql
+\endif
 -- end
 \ir yoyo.sql
 
@@ -178,7 +190,6 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/governance/to_record.sql
 \ir internal/governance/write_record.sql
 \ir internal/items/find_items.sql
-\ir internal/items/item_passes.sql
 \ir internal/items/read_item_embeddings.sql
 \ir internal/items/read_item_filter.sql
 \ir internal/items/read_items.sql
@@ -217,6 +228,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir internal/recall/fuse.sql
 \ir internal/recall/note_line.sql
 \ir internal/recall/query_lexemes.sql
+\ir internal/recall/query_times.sql
 \ir internal/recall/sign_bits.sql
 \ir internal/recall/speaker_is_named.sql
 \ir internal/recall/word_weight.sql
@@ -249,6 +261,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir triggers/count_restored_memories.sql
 \ir triggers/hold_chain.sql
 \ir triggers/hold_embedding_dimensions.sql
+\ir triggers/hold_tokens.sql
 \ir triggers/keep_counts.sql
 \ir triggers/project_deleted_claims.sql
 \ir triggers/project_records.sql
@@ -258,6 +271,7 @@ select memstore.code_is_loaded(:'code', :'migrations') as loaded \gset
 \ir triggers/refuse_record_change.sql
 \ir triggers/refuse_restored_inserts.sql
 \ir triggers/release_embedding_models.sql
+\ir triggers/release_roles.sql
 \ir triggers/replace_settings.sql
 \ir triggers/restart_claim_counter.sql
 \ir triggers/skip_derived_row.sql

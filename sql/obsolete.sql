@@ -21,6 +21,7 @@ drop function if exists
   memstore.ensure_embedding_model(text, integer, text),
   memstore.insert_row(memstore.memories, uuid),
   memstore.insert_rows(memstore.memories[]),
+  memstore.item_passes(jsonb, jsonpath, jsonb, jsonb),
   memstore.lock_user(uuid),
   memstore.lock_user(uuid, text),
   memstore.lock_writer(uuid),

@@ -82,8 +82,8 @@ class AsyncFunctions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: `lifetime` is not above 0, or scopes has operator. A rule of tokens is broken;
-                `violations` has every one that is.
+            InvalidValue: `scopes` has operator. A rule of tokens is broken; `violations` has every one that
+                is.
             StewardRequired: The account is no steward.
             QuotaReached: The account has 100 live logins.
         """
@@ -1116,7 +1116,8 @@ class AsyncFunctions(ABC):
         of the embeddings, where both are of one model; a negative one counts 0. A learned memory is eligible
         with either above its floor. A user memory always is, unless it has a semantic score below user_floor
         and no word of the turn. One with a semantic score has to have at least score_share of the best score
-        of an eligible memory, too. Of several with one body the best alone is eligible.
+        of an eligible memory, too, or more than 0.8 of the best semantic score of one. Of several with one
+        body the best alone is eligible.
 
         The fused score f is 0.6 of the lexical and 0.4 of the semantic one where the turn has an embedding,
         else the lexical one. Of a memory that the turn names, b = f * (1 + speaker_share), of another b = f;
@@ -1124,6 +1125,12 @@ class AsyncFunctions(ABC):
 
         score = (b + source_share * the largest b of its source_ref) / ((1 + speaker_share) * (1 +
         source_share))
+
+        Where the turn names months or years, and time_share is above 0, b of a memory that was written in one
+        of them, in UTC, is 1 + time_share times as large, and every score is divided by 1 + time_share.
+        Months count in English, years from 1900 to 2099 in figures; where both are named, both must fit.
+        March, April, May, June and August, which are other words and names too, count after a word such as
+        in, since or last, or beside a number; 2024-06 names both.
 
         A memory without source_ref is its own source. The turn names a memory whose body begins with a label,
         as in "Anna Lee: I moved": at most three words and a colon, within 42 characters, the first word one
@@ -1242,8 +1249,10 @@ class AsyncFunctions(ABC):
 
         The candidates are those of rank_memories, and so is the score, without neighbours, label and source:
         the share of the body's words that a memory has, and with an embedding 0.6 of that and 0.4 of the
-        cosine similarity. Similar is what scores at least 0.35; where the embeddings don't compare, what has
-        at least 0.25 of the words; and what has the same body, whatever it scores.
+        cosine similarity. Similar is what scores at least 0.35 and has at least half of the words or a
+        similarity of at least 0.4, since facts of one person share words without being about one thing; where
+        the embeddings don't compare, what has at least 0.25 of the words; and what has the same body,
+        whatever it scores.
 
         Args:
             actor: the account; None for that of a bound role.
@@ -1643,8 +1652,9 @@ class AsyncFunctions(ABC):
         The role that counts is the one that was SET in the session, else its login: so a login that is a
         member of the role, as PostgREST's authenticator is, acts for its account after set role or set local
         role. Where the role is granted SELECT on users, memories, items or memory_admissions, it sees the
-        rows of its accounts, whatever memstore.actor says. An erasure of the account ends the binding; a role
-        that is renamed has none. verify_store names roles that reach more by what they were granted later.
+        rows of its accounts, whatever memstore.actor says. An erasure of the account ends the binding, as
+        unbind_role does; a role that is renamed has none. verify_store names roles that reach more by what
+        they were granted later.
 
         Args:
             role: the role's name.
@@ -1677,6 +1687,7 @@ class AsyncFunctions(ABC):
         user_floor: float | None = None,
         score_share: float | None = None,
         maximum_items: int | None = None,
+        time_share: float | None = None,
     ) -> Settings:
         """Changes the store's settings and returns them.
 
@@ -1699,8 +1710,11 @@ class AsyncFunctions(ABC):
             user_floor: 0 to 1: the semantic score that makes a user memory eligible which has one and no word
                 of the turn; 0, the default, leaves none out.
             score_share: 0 to 1: the share of the best eligible score that a memory with a semantic score
-                needs to be eligible; 0, the default, leaves none out.
+                needs to be eligible, unless it is nearly as near in meaning as the nearest; 0, the default,
+                leaves none out.
             maximum_items: the items of an account that has no maximum of its own, 0 or more.
+            time_share: 0 to 1: by how much more a memory counts that was written in a month or year that the
+                turn names.
 
         Returns:
             The settings.
@@ -1727,6 +1741,7 @@ class AsyncFunctions(ABC):
                 user_floor=user_floor,
                 score_share=score_share,
                 maximum_items=maximum_items,
+                time_share=time_share,
             )
         )
 
@@ -1766,8 +1781,8 @@ class AsyncFunctions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: `lifetime` is not above 0, or kind is none of the two. A rule of tokens is broken;
-                `violations` has every one that is.
+            InvalidValue: `kind` is none of the two. A rule of tokens is broken; `violations` has every one
+                that is.
             StewardRequired: The account is no steward.
             QuotaReached: The account has 100 live tokens of this kind.
             AccessDenied: The role isn't the schema's owner.
@@ -1801,13 +1816,12 @@ class AsyncFunctions(ABC):
             The token's id, its secret, and when it ends.
 
         Raises:
-            InvalidValue: `lifetime` is not above 0. A rule of tokens is broken; `violations` has every one
-                that is.
             TokenInvalid: There is no such session.
             ScopeMissing: The session has not all of the scopes.
             StewardRequired: The account is no steward any more.
             QuotaReached: The account has 100 live tokens.
             IdTaken: A token has the id.
+            InvalidValue: A rule of tokens is broken; `violations` has every one that is.
             AccessDenied: The role isn't the schema's owner.
         """
         return await self.run(
@@ -2055,10 +2069,9 @@ class AsyncFunctions(ABC):
             The account, the session's id, and when it ends.
 
         Raises:
-            InvalidValue: `lifetime` is not above 0. A rule of tokens is broken; `violations` has every one
-                that is.
             TokenInvalid: There is no such token.
             QuotaReached: The account has 100 live sessions.
+            InvalidValue: A rule of tokens is broken; `violations` has every one that is.
             AccessDenied: The role isn't the schema's owner.
         """
         return await self.run(calls.redeem_login(digest=digest, session=session, lifetime=lifetime))
@@ -2256,6 +2269,7 @@ class AsyncFunctions(ABC):
             claim_statuses     the stored statuses are those that the records give
             open_challenges    the stored open challenges, and which suspend, are those that the records give
             challenge_limit    no account has more open challenges than it may
+            token_limit        no account has more live tokens of a kind than it may
             claim_counter      the stored number of admitted claims is that of the records
             admitted_claims    what system recall reads are the live claims whose status is admitted
             claim_languages    the stored numbers of claims by language are theirs

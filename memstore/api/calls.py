@@ -35,7 +35,7 @@ from memstore.models import (
 )
 from memstore.wire import Function
 
-SCHEMA_VERSION: Final = 21
+SCHEMA_VERSION: Final = 24
 """The oldest schema that has all of these, by the number of its newest migration."""
 
 
@@ -445,6 +445,7 @@ configure: Final[Function[Settings]] = Function(
         "user_floor": "double precision",
         "score_share": "double precision",
         "maximum_items": "integer",
+        "time_share": "double precision",
     },
     patient=True,
 )

@@ -162,8 +162,9 @@ class Toml:
         import tomlkit
         from tomlkit.exceptions import TOMLKitError
 
+        self._mark = "\ufeff" if text.startswith("\ufeff") else ""
         try:
-            self._document: Any = tomlkit.parse(text)
+            self._document: Any = tomlkit.parse(text.removeprefix(self._mark))
         except (TOMLKitError, RecursionError):
             raise Unreadable("it isn't TOML") from None
 
@@ -175,8 +176,7 @@ class Toml:
 
     def write(self) -> str:
         """Gives the text."""
-        text: str = self._document.as_string()
-        return text
+        return self._mark + str(self._document.as_string())
 
     def add(self, keys: Keys, value: object) -> None:
         """Adds a table's entry, with the tables around it that are missing."""

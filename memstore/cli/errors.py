@@ -27,7 +27,8 @@ _HINTS = {
     "id_ambiguous": "Give more of the id.",
     "memory_not_found": "See memstore list --all.",
     "quota_reached": "Of memories, correct or forget some, or raise the ceiling: "
-    "memstore configure --account NAME maximum_live_memories=NUMBER; of challenges, wait for answers.",
+    "memstore configure --account NAME maximum_live_memories=NUMBER; of items, delete some, or set"
+    " maximum_items; of challenges, wait for answers.",
     "record_target_not_found": "See memstore claims; an account that is no steward needs the full id.",
     "steward_required": "The database's owner marks stewards: memstore steward NAME.",
 }

@@ -1,4 +1,7 @@
-"""Importing memories from JSON Lines: in batches, or an exported account in one transaction."""
+"""Importing memories from JSON Lines: in batches, or an exported account in one transaction.
+
+What MCP's own memory server keeps is imported too, see `knowledge_graph`.
+"""
 
 import json
 import re
@@ -7,12 +10,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from itertools import chain, groupby
-from typing import IO, Any, TypeVar
+from typing import IO, Any, TypeVar, cast
 from uuid import UUID
 
 import psycopg
 
 from memstore.api import calls
+from memstore.cli import knowledge_graph
 from memstore.errors import InvalidValue, MemstoreError, QuotaReached, StoreUnavailable
 from memstore.models import Memory
 from memstore.store import Store
@@ -30,12 +34,14 @@ class LineRefused(Exception):
     Attributes:
         where: Which lines.
         refusal: The reason.
+        number: The line's number, where it is one.
     """
 
-    def __init__(self, where: str, refusal: MemstoreError) -> None:
+    def __init__(self, where: str, refusal: MemstoreError, number: int | None = None) -> None:
         super().__init__(f"{where}: {refusal}")
         self.where = where
         self.refusal = refusal
+        self.number = number
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,7 @@ class Import:
             which are overwritten.
         replaced_otherwise: How many of these are superseded otherwise than in the export.
         is_export: Whether the file is an export, which is written in one transaction.
+        refused: The lines of a graph that were left out.
     """
 
     def __init__(
@@ -86,6 +93,7 @@ class Import:
         self.already_there: int = 0
         self.replaced_otherwise: int = 0
         self.is_export: bool = False
+        self.refused: list[LineRefused] = []
         self._connection = connection
         self._store = store
         self._account = account
@@ -112,15 +120,74 @@ class Import:
             yield from self._run_export(first, lines, count)
             return
         actor = self._account("english")
-        [(started,)] = self._connection.execute("select clock_timestamp()").fetchall()
+        started = self._now()
         for batch in _batches(chain([first] if first else [], lines), count):
             memories = self._write(
                 batch, "insert_memory", lambda items: self._store.insert_memories(actor, items)
             )
-            written = sum(memory.inserted_at >= started for memory in memories)
-            self.imported += written
-            self.already_there += len(memories) - written
+            self._count(memories, started)
             yield batch.size
+
+    def run_graph(self, file: IO[bytes], count: int) -> Iterator[int]:
+        """Imports the file of MCP's own memory server, a transaction a batch; can be repeated.
+
+        Lines that can't be imported are left out, and kept in `refused`.
+
+        Args:
+            file: Lines of UTF-8, each an entity or a relation; or one document with all.
+            count: The most memories of a batch.
+
+        Yields:
+            The bytes of each batch that was written.
+
+        Raises:
+            LineRefused: The account has no room for a batch; neither it nor what follows is written.
+            MemstoreError: Likewise, for a reason that isn't in a line.
+        """
+        actor = self._account("english")
+        started = self._now()
+        for batch in _batches(self._graph_lines(file, actor), count):
+            while batch.lines:
+                try:
+                    memories = self._write(batch, "insert_memory", lambda items: self._insert(actor, items))
+                except LineRefused as refused:
+                    numbers = [line.number for line in batch.lines]
+                    if refused.number not in numbers:
+                        raise
+                    self.refused.append(refused)
+                    batch.lines = [line for line in batch.lines if line.number != refused.number]
+                else:
+                    self._count(memories, started)
+                    break
+            yield batch.size
+
+    def _graph_lines(self, file: IO[bytes], actor: UUID) -> Iterator[_Line]:
+        for given in _documents(file):
+            if isinstance(given, LineRefused):
+                self.refused.append(given)
+                continue
+            for part in knowledge_graph.parts(given.item):
+                memories = knowledge_graph.memories(part, actor)
+                if memories is None:
+                    self.refused.append(
+                        _malformed(given.number, f"The line isn't {knowledge_graph.EXPECTED}.")
+                    )
+                for memory in memories or ():
+                    yield _Line(given.number, given.size, memory)
+
+    def _insert(self, actor: UUID, items: list[Mapping[str, object]]) -> list[Memory]:
+        if self._raise_ceiling:
+            return self._store.import_memories(actor, items, raise_ceiling=True)
+        return self._store.insert_memories(actor, items)
+
+    def _now(self) -> datetime:
+        [(moment,)] = self._connection.execute("select clock_timestamp()").fetchall()
+        return cast(datetime, moment)
+
+    def _count(self, memories: list[Memory], started: datetime) -> None:
+        written = sum(memory.inserted_at >= started for memory in memories)
+        self.imported += written
+        self.already_there += len(memories) - written
 
     def _run_export(self, first: _Line, lines: Iterator[_Line], count: int) -> Iterator[int]:
         if first.item["export"] not in _FORMATS:
@@ -193,12 +260,12 @@ def _locate(refusal: MemstoreError, batch: _Batch, function: str) -> LineRefused
         if refusal.name == "argument_invalid" and refusal.field in (None, "memories", "items"):
             return _malformed(number, f"The line isn't an object whose keys are arguments of {function}.")
         refusal.args = (str(refusal)[found.end() :],)
-        return LineRefused(f"line {number}", refusal)
+        return LineRefused(f"line {number}", refusal, number)
     for line in batch.lines:
         try:
             calls.insert_memories(actor=UUID(int=0), memories=[line.item])
         except InvalidValue as error:  # the client refuses to send it
-            return LineRefused(f"line {line.number}", error)
+            return LineRefused(f"line {line.number}", error, line.number)
     return LineRefused(f"lines {batch.lines[0].number} to {batch.lines[-1].number}", refusal)
 
 
@@ -215,14 +282,37 @@ def _batches(lines: Iterable[_Line], count: int) -> Iterator[_Batch]:
 
 
 def _lines(file: IO[bytes]) -> Iterator[_Line]:
-    number, size = 0, 0
-    while line := file.readline(_LONGEST_LINE + 1):
-        number += 1
-        size += len(line)
+    for number, size, line in _read_lines(file):
         text = _decode(line, number).strip()
         if text:
             yield _Line(number, size, _parse(text, number))
-            size = 0
+
+
+def _documents(file: IO[bytes]) -> Iterator[_Line | LineRefused]:
+    """The lines of a graph, or what is wrong with one; the whole file, where that is one document."""
+    lines = list(_read_lines(file))
+    if len(lines) > 1:
+        try:
+            whole = json.loads(b"".join(line for _, _, line in lines).decode("utf-8-sig"))
+        except (ValueError, RecursionError):
+            pass
+        else:
+            yield _Line(1, sum(size for _, size, _ in lines), whole)
+            return
+    for number, size, line in lines:
+        try:
+            text = _decode(line, number).strip()
+            if text:
+                yield _Line(number, size, _parse(text, number))
+        except LineRefused as refused:
+            yield refused
+
+
+def _read_lines(file: IO[bytes]) -> Iterator[tuple[int, int, bytes]]:
+    number = 0
+    while line := file.readline(_LONGEST_LINE + 1):
+        number += 1
+        yield number, len(line), line
 
 
 def _decode(line: bytes, number: int) -> str:
@@ -247,4 +337,4 @@ def _parse(text: str, number: int) -> Mapping[str, object]:
 
 
 def _malformed(number: int, problem: str) -> LineRefused:
-    return LineRefused(f"line {number}", MemstoreError(problem, name="line_malformed"))
+    return LineRefused(f"line {number}", MemstoreError(problem, name="line_malformed"), number)

@@ -25,11 +25,13 @@ class Installation:
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self._entries = entries
+        self._texts: dict[Path, str | None] = {}
         self._documents: dict[Path, Document] = {}
         for entry in entries:
             with _naming(entry.file):
                 if entry.file not in self._documents:
-                    self._documents[entry.file] = entry.form(read(entry.file) or entry.blank)
+                    self._texts[entry.file] = read(entry.file)
+                    self._documents[entry.file] = entry.form(self._texts[entry.file] or entry.blank)
                 entry.found(self._documents[entry.file])
 
     def show(self, adding: bool) -> dict[str, str]:
@@ -49,7 +51,8 @@ class Installation:
         """Puts the entries in, and gives the files that changed.
 
         Raises:
-            Unreadable: A file has another program's entry of our name, or the client's command fails.
+            Unreadable: A file is read-only, or has another program's entry of our name; or the client's
+                command fails.
         """
         for entry in self._entries:
             with _naming(entry.file):
@@ -60,19 +63,20 @@ class Installation:
         """Takes the entries out, and gives the files that changed.
 
         Raises:
-            Unreadable: The client's command fails.
+            Unreadable: A file is read-only, or the client's command fails.
         """
         return self._change(adding=False)
 
     def _change(self, adding: bool) -> list[str]:
-        changed: list[Path] = []
+        due = [entry for entry in self._entries if self._is_due(entry, adding)]
+        for entry in due:
+            with _naming(entry.file):
+                if self._texts[entry.file] is not None and not entry.file.stat().st_mode & 0o222:
+                    raise Unreadable("it is read-only")
         edited: dict[Path, Entry] = {}
-        for entry in self._entries:
+        for entry in due:
             document = self._documents[entry.file]
             found = entry.found(document)
-            if entry.stands(document) if adding else not found:
-                continue
-            changed.append(entry.file)
             if isinstance(entry, Server) and entry.has_command:
                 if found and not (adding and entry.replaces):
                     _run(entry.remove)
@@ -85,12 +89,18 @@ class Installation:
             if adding:
                 document.add(entry.place(document), entry.value)
         for file, entry in edited.items():
+            if read(file) != self._texts[file]:
+                raise Unreadable(f"{file}: it was changed meanwhile, by its client perhaps. Run it again.")
             text = self._documents[file].write()
             if text == entry.blank and not file.is_symlink():
                 file.unlink()  # which was made for the entries
             else:
                 replace(file, text)
-        return [str(file) for file in dict.fromkeys(changed)]
+        return list(dict.fromkeys(str(entry.file) for entry in due))
+
+    def _is_due(self, entry: Entry, adding: bool) -> bool:
+        document = self._documents[entry.file]
+        return not entry.stands(document) if adding else bool(entry.found(document))
 
 
 @contextmanager

@@ -59,20 +59,26 @@ def age(moment: datetime) -> str:
 
 
 def memory_cells(memory: Memory, pretty: bool) -> tuple[str, ...]:
-    """Gives the cells of `MEMORY_COLUMNS`; at a terminal only the id's first characters."""
+    """Gives the cells of `MEMORY_COLUMNS`; at a terminal the scope, too, and of the id the beginning."""
     state = "live" if memory.live else "superseded"
     if pretty:
-        return str(memory.id)[:8], memory.bucket, age(memory.inserted_at), state, memory.body
+        return str(memory.id)[:8], memory.bucket, age(memory.inserted_at), _scoped(state, memory), memory.body
     return str(memory.id), memory.bucket, memory.inserted_at.isoformat(), state, memory.body
 
 
 def ranked_cells(ranked: RankedMemory, pretty: bool) -> tuple[str, ...]:
-    """Gives the cells of `RANKED_COLUMNS`."""
+    """Gives the cells of `RANKED_COLUMNS`, as `memory_cells`."""
     memory = ranked.memory
     state = "eligible" if ranked.eligible else "live" if memory.live else "superseded"
     scores = (ranked.score, ranked.lexical_score, ranked.semantic_score)
     shown = ("" if score is None else f"{score:.2f}" if pretty else str(score) for score in scores)
-    return str(memory.id)[:8] if pretty else str(memory.id), *shown, state, memory.body
+    if pretty:
+        return str(memory.id)[:8], *shown, _scoped(state, memory), memory.body
+    return str(memory.id), *shown, state, memory.body
+
+
+def _scoped(state: str, memory: Memory) -> str:
+    return state if memory.scope is None else f"{state}, {memory.scope}"
 
 
 def effect_text(effect: str) -> str:

@@ -16,7 +16,7 @@ import psycopg
 from memstore import schema
 from memstore.cli.errors import UsageError
 from memstore.cli.output import Output, printable
-from memstore.embedded import EmbeddedServer
+from memstore.embedded import DATABASE, EmbeddedServer
 from memstore.embedders import Embedder, ready
 from memstore.errors import (
     SCHEMA_OUTDATED,
@@ -341,7 +341,7 @@ def _updated(server: EmbeddedServer) -> psycopg.Connection[Any]:
 
 def _is_current(connection: psycopg.Connection[Any], started: bool) -> bool:
     """Tells whether the private database needs no migration; whoever started the server looks closer."""
-    if installed(connection) != schema.recorded_checksums():
+    if installed(connection) != schema.recorded_checksums() or _is_unset(connection):
         return False
     return not started or len(set(_pgvector(connection))) == 1
 
@@ -363,12 +363,29 @@ def _migrate_private(url: str) -> list[str]:
             # A server whose pgvector can't be loaded goes on without.
             with suppress(psycopg.Error):
                 connection.execute("create extension vector" if possible else "drop extension vector")
+        # Noted before, since this process may die between the two.
+        if "0019-quiet-notes" not in (installed(connection) or {}):
+            connection.execute(f"alter database {DATABASE} set memstore.settings = 'unset'")
     applied = schema.migrate(url)  # which compiles what depends on it
-    if "0019-quiet-notes" in applied:
-        # Once: afterwards they are the user's. They act where the ready embedder is, whose measure they are.
-        with Store(url) as store:
-            store.configure(user_floor=0.2, score_share=0.4)
+    with psycopg.connect(url) as connection:
+        if _is_unset(connection):
+            _set_settings(Store(connection))
+            connection.execute(f"alter database {DATABASE} reset memstore.settings")
     return applied
+
+
+def _set_settings(store: Store) -> None:
+    """Sets the private store's settings, once: afterwards they are the user's."""
+    settings = store.configure()
+    if settings.user_floor == 0 and settings.score_share == 0:
+        # They act where the ready embedder is, whose measure they are.
+        store.configure(user_floor=0.2, score_share=0.4)
+
+
+def _is_unset(connection: psycopg.Connection[Any]) -> bool:
+    """Tells whether a private database has still to get its settings."""
+    setting = connection.execute("select current_setting('memstore.settings', true)").fetchone()
+    return setting == ("unset",)
 
 
 def _patiently(work: Callable[[], T]) -> T:

@@ -8,6 +8,7 @@ import asyncio
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Final, TypeAlias, TypedDict
 from uuid import UUID
@@ -29,6 +30,7 @@ from langgraph.store.base import (
     tokenize_path,
     validate_op_namespace,
 )
+from langgraph.store.base.embed import EmbeddingsLambda
 
 from memstore import ActorUnknown, AsyncStore, Store, StoreUnavailable, models
 from memstore.api import calls
@@ -40,6 +42,7 @@ _Work: TypeAlias = "Generator[Call[Any] | _Texts, Any, list[Result]]"
 
 _ACCOUNTS_KEPT: Final = 10_000
 _SWEEP_MINUTES: Final = 5.0
+_EMBEDDING_THREADS: Final = 4
 
 
 class Index(TypedDict, total=False):
@@ -91,6 +94,12 @@ class _MemstoreBase(BaseStore):
             self._fields = _tokenized(index.get("fields") or ["$"])
             self._model = index.get("model") or _name_of(index["embed"])
             self._fused = index.get("ranking") == "fused"
+
+    def _embeds_in_threads(self) -> bool:
+        embeddings = self._embeddings
+        if isinstance(embeddings, EmbeddingsLambda):
+            return not hasattr(embeddings, "afunc")
+        return embeddings is not None and type(embeddings).aembed_documents is Embeddings.aembed_documents
 
     # A generator asks for calls and embeddings, and whoever drives it does them.
 
@@ -400,6 +409,8 @@ class AsyncMemstoreStore(_MemstoreBase):
         super().__init__(account=account, account_segment=account_segment, index=index, ttl=ttl)
         self._store = store
         self._loop = asyncio.get_running_loop()
+        # LangChain runs what has no coroutine in the loop's threads, which may all be waiting for this store.
+        self._embedder = ThreadPoolExecutor(_EMBEDDING_THREADS) if self._embeds_in_threads() else None
         self._waiting: list[tuple[list[Op], asyncio.Future[list[Result]]]] = []
         self._server: asyncio.Task[None] | None = None
         self._sweeper: asyncio.Task[None] | None = None
@@ -491,9 +502,13 @@ class AsyncMemstoreStore(_MemstoreBase):
             return await self._store.run(asked)
         assert self._embeddings is not None  # noqa: S101
         texts, query = asked
+        if self._embedder is None:
+            if query:
+                return [await self._embeddings.aembed_query(texts[0])]
+            return await self._embeddings.aembed_documents(texts)
         if query:
-            return [await self._embeddings.aembed_query(texts[0])]
-        return await self._embeddings.aembed_documents(texts)
+            return [await self._loop.run_in_executor(self._embedder, self._embeddings.embed_query, texts[0])]
+        return await self._loop.run_in_executor(self._embedder, self._embeddings.embed_documents, texts)
 
     async def sweep_ttl(self) -> int:
         """Deletes the expired items of the account, or of those that this store has met, and tells how many.

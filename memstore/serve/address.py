@@ -28,8 +28,11 @@ class Address:
             if (
                 parts.scheme not in ("http", "https")
                 or not parts.hostname
+                or parts.port == 0  # which also refuses one that is no number
+                or "@" in parts.netloc
                 or parts.path.strip("/")
                 or parts.query
+                or parts.fragment
             ):
                 raise ValueError("a public URL is http(s)://HOST or http(s)://HOST:PORT, without a path")
         if not is_loopback(self.host) and not self.secure:
@@ -46,13 +49,17 @@ class Address:
     def url(self) -> str:
         """The URL of the pages, without a slash at its end."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return (self.public_url or f"http://{host}:{self.port}").rstrip("/")
+        if self.public_url is None:
+            return f"http://{host}:{self.port}"
+        parts = urlsplit(self.public_url)
+        # As browsers write it in Host and Origin.
+        return f"{parts.scheme}://{parts.netloc.lower().removesuffix(':443' if self.secure else ':80')}"
 
     @property
     def hosts(self) -> frozenset[str]:
         """The values of `Host` that are answered: a name that somebody resolves to this server isn't."""
         own = {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]")}
-        return frozenset({urlsplit(self.url).netloc.lower(), *(own if is_loopback(self.host) else ())})
+        return frozenset({urlsplit(self.url).netloc, *(own if is_loopback(self.host) else ())})
 
     def origins(self, host: str) -> frozenset[str]:
         """The values of `Origin` that a request to a host may have."""

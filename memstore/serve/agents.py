@@ -1,5 +1,6 @@
 """The tools for agents: MCP over Streamable HTTP, one POST a message, without sessions."""
 
+import json
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -23,6 +25,7 @@ from memstore.mcp_server.server import CLAIMS_INSTRUCTIONS, INSTRUCTIONS, all_to
 from memstore.mcp_server.tools import Tools
 from memstore.serve.acting import ActingStore, Visitor, current, visiting, visitor_of
 from memstore.serve.address import Address
+from memstore.serve.guards import replayed
 
 MAXIMUM_BODY: Final = 1 << 20
 """Bytes of a message."""
@@ -115,9 +118,47 @@ class Agents:
         """Answers a request."""
         answer = await self._refusal(scope)
         if answer is None:
+            body = (await receive())["body"]
+            answer = await self._called(scope, body)
+            receive = replayed(body, receive)
+        if answer is None:
             await self._manager.handle_request(scope, receive, send)
         else:
             await answer(scope, receive, send)
+
+    async def _called(self, scope: Scope, body: bytes) -> Response | None:
+        """Calls a tool without the SDK's streams, which cost as much as the call; None: another message."""
+        headers = Headers(scope=scope)
+        if (
+            headers.get("mcp-protocol-version", HANDSHAKE_PROTOCOL_VERSIONS[-1])
+            not in HANDSHAKE_PROTOCOL_VERSIONS
+            or headers.get("content-type") != "application/json"
+            or not all(
+                kind in headers.get("accept", "") for kind in ("application/json", "text/event-stream")
+            )
+        ):
+            return None
+        try:
+            match json.loads(body):
+                case {
+                    "jsonrpc": "2.0",
+                    "id": str() | int() as id,
+                    "method": "tools/call",
+                    "params": {"name": str() as name, "arguments": dict() as arguments, **others},
+                } if not isinstance(id, bool) and str(id).isprintable() and others.keys() <= {"_meta"}:
+                    pass
+                case _:
+                    return None
+        except (ValueError, RecursionError):
+            return None
+        visitor: Visitor = scope["memstore.visitor"]
+        if not self._allowed(visitor, name):
+            return None
+        with visiting(visitor):
+            result = await self._tools[name].run(arguments)
+        # These versions have no type of results.
+        dumped = result.model_dump(by_alias=True, mode="json", exclude_none=True, exclude={"result_type"})
+        return JSONResponse({"jsonrpc": "2.0", "id": id, "result": dumped})
 
     async def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -162,7 +203,8 @@ def _visitor(context: ServerRequestContext[Any, Any]) -> Visitor:
 
 async def bearer_of(store: AsyncFunctions, headers: Headers) -> Visitor | None:
     """Finds who has the token of the header Authorization; None where there is none that is live."""
-    scheme, _, secret = headers.get("authorization", "").partition(" ")
+    given = headers.getlist("authorization")
+    scheme, _, secret = given[0].partition(" ") if len(given) == 1 else ("", "", "")
     return await visitor_of(store, secret, "agent") if scheme.lower() == "bearer" else None
 
 

@@ -9,7 +9,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Mount, Route, Router
 from starlette.types import ASGIApp
 
 from memstore.api.aio import AsyncFunctions
@@ -34,7 +34,8 @@ def application(store: AsyncFunctions, address: Address) -> ASGIApp:
         address: Where it is served.
     """
     tools = Agents(store, address)
-    pages = Sessions(Starlette(routes=_pages(store, address)), store, address)
+    inner = Router(_pages(store, address), redirect_slashes=False)
+    pages = Sessions(inner, store, address)
 
     @asynccontextmanager
     async def running(_: Starlette) -> AsyncIterator[None]:
@@ -54,7 +55,7 @@ def application(store: AsyncFunctions, address: Address) -> ASGIApp:
 
 
 def _pages(store: AsyncFunctions, address: Address) -> list[Route]:
-    logins, tokens = Logins(store, address), Tokens(store)
+    logins, tokens = Logins(store, address), Tokens(store, address)
 
     def page(path: str, handler: Handler, method: str = "GET") -> Route:
         async def answer(request: Request) -> Response:
@@ -73,6 +74,7 @@ def _pages(store: AsyncFunctions, address: Address) -> list[Route]:
         page("/", first),
         page("/memories", pages_memories.memories),
         page("/memories", pages_memories.remember, "POST"),
+        page("/memories/forget", pages_memories.forget_several, "POST"),
         page("/memories/{id}", pages_memories.memory),
         page("/memories/{id}/correct", pages_memories.correct, "POST"),
         page("/memories/{id}/forget", pages_memories.forget, "POST"),

@@ -68,7 +68,10 @@ class Failures:
 
 
 class Hosts:
-    """Answers requests to its own names alone: a name that is rebound to this address is another."""
+    """Answers requests to its own names alone: a name that is rebound to this address is another.
+
+    It also closes a connection whose request tells its length twice: a proxy may have read another one.
+    """
 
     def __init__(self, app: ASGIApp, address: Address) -> None:
         self.app = app
@@ -76,9 +79,16 @@ class Hosts:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request."""
-        if scope["type"] == "http" and Headers(scope=scope).get("host", "").lower() not in self._hosts:
-            await PlainTextResponse("This host is not served here.", 421)(scope, receive, send)
-            return
+        if scope["type"] == "http":
+            headers = Headers(scope=scope)
+            answer = None
+            if headers.get("host", "").lower() not in self._hosts:
+                answer = PlainTextResponse("This host is not served here.", 421)
+            elif "transfer-encoding" in headers and "content-length" in headers:
+                answer = PlainTextResponse("The request has two lengths.", 400, {"Connection": "close"})
+            if answer is not None:
+                await answer(scope, receive, send)
+                return
         await self.app(scope, receive, send)
 
 
@@ -100,6 +110,16 @@ class Secured:
             await send(message)
 
         await self.app(scope, receive, secured if scope["type"] == "http" else send)
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """Gives a body that was read to who reads it next."""
+    first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        return first.pop() if first else await receive()
+
+    return again
 
 
 class Bodies:
@@ -133,12 +153,7 @@ class Bodies:
         if waiting.cancelled_caught:
             await self._refuse(408, scope, receive, send)
             return
-        first: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
-
-        async def again() -> Message:
-            return first.pop() if first else await receive()
-
-        await self.app(scope, again, send)
+        await self.app(scope, replayed(bytes(body), receive), send)
 
     async def _refuse(self, status: int, scope: Scope, receive: Receive, send: Send) -> None:
         text = {408: "The request came too slowly.", 413: "The request is too large."}[status]

@@ -63,9 +63,9 @@ class Page:
         return render(template, code, **common, **values)
 
     async def form(self) -> Mapping[str, Any]:
-        """Gives the fields of a form; of a name that comes again, the last."""
+        """Gives the fields of a form; of a name that comes again, the last. Lines end with LF."""
         form: FormData = await self.request.form(max_files=0, max_fields=200)
-        return {name: value for name, value in form.items() if isinstance(value, str)}
+        return {name: value.replace("\r\n", "\n") for name, value in form.items() if isinstance(value, str)}
 
     async def several(self, name: str) -> list[str]:
         """Gives all values of one field of a form."""

@@ -9,10 +9,11 @@ from starlette.responses import Response
 from memstore.api.aio import AsyncFunctions
 from memstore.errors import MemstoreError
 from memstore.models import NewToken
+from memstore.serve.address import Address
 from memstore.serve.pages import Page, given, to
 
-# In the order of the page, with what each means.
-SCOPES: Final = {
+# What scopes are called. Which there are the database says: one without a word here has its name.
+WORDS: Final = {
     "recall": "read the memories",
     "remember": "remember and correct",
     "forget": "delete memories",
@@ -27,10 +28,12 @@ class Tokens:
 
     Args:
         store: The store, by which a session makes tokens.
+        address: Where agents reach it.
     """
 
-    def __init__(self, store: AsyncFunctions) -> None:
+    def __init__(self, store: AsyncFunctions, address: Address) -> None:
         self._store = store
+        self._address = address
 
     async def show(self, page: Page) -> Response:
         """Lists the tokens."""
@@ -49,12 +52,16 @@ class Tokens:
             422 if refusal else 200,
             tokens=await page.store.list_tokens(None),
             now=datetime.now(UTC),
-            scopes={name: words for name, words in SCOPES.items() if name in page.visitor.access.scopes},
+            scopes={
+                name: WORDS.get(name, name)
+                for name in dict.fromkeys([*WORDS, *page.visitor.access.scopes])
+                if name in page.visitor.access.scopes
+            },
             form=form or {},
             chosen=["recall", "remember"] if chosen is None else chosen,
             refusal=refusal,
             made=made,
-            url=str(page.request.base_url),
+            url=self._address.url,
         )
 
     async def make(self, page: Page) -> Response:

@@ -3,16 +3,18 @@
 import json
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from typing import Any, Final
 from uuid import UUID
 
 from starlette.responses import Response, StreamingResponse
 
-from memstore.errors import MemstoreError
+from memstore.errors import MemoryNotFound, MemstoreError
 from memstore.models import Memory
 from memstore.serve.pages import Page, given, to
 
 _PAGE: Final = 25
+_FOUND: Final = 100
 _EXPORTED: Final = 1000  # memories a call
 
 
@@ -28,9 +30,11 @@ async def _memories(
     past = page.query("past") is not None
     narrowed: dict[str, Any] = {"bucket": bucket, "scopes": [scope] if scope else None}
     store = page.store
+    capped = False
     try:
         if query and not past:
-            explained = await store.explain_recall(None, query, scopes=narrowed["scopes"], page_size=100)
+            explained = await store.explain_recall(None, query, scopes=narrowed["scopes"], page_size=_FOUND)
+            capped = len(explained) == _FOUND
             found = [
                 each.memory for each in explained if each.score > 0 and bucket in (None, each.memory.bucket)
             ]
@@ -58,6 +62,7 @@ async def _memories(
         scope=scope,
         past=past,
         ranked=bool(query and not past),
+        capped=capped,
         after=found[-1].id if len(found) == _PAGE and not (query and not past) else None,
         first=after is None,
         form=form or {},
@@ -102,14 +107,18 @@ async def _memory(
 
 
 async def correct(page: Page) -> Response:
-    """Corrects one."""
+    """Corrects one, by a text or by an earlier one, which holds again."""
     form = await page.form()
+    body, scope = form.get("body", ""), form.get("scope")
     try:
+        if again := given(form, "again"):
+            earlier = await page.store.get_memory(None, again)
+            body, scope = earlier.body, earlier.scope or ""
         made = await page.store.supersede_memory(
             None,
             page.id,
-            form.get("body", ""),
-            scope=form.get("scope"),
+            body,
+            scope=scope,
             id=given(form, "id"),
         )
     except MemstoreError as error:
@@ -119,15 +128,38 @@ async def correct(page: Page) -> Response:
 
 async def forget(page: Page) -> Response:
     """Forgets one, or all of its chain."""
-    form = await page.form()
     try:
-        if form.get("history"):
-            await page.store.delete_history(None, page.id)
-        else:
-            await page.store.delete_memory(None, page.id)
+        await _forget(page, page.id, await page.form())
     except MemstoreError as error:
         return await page.refused(error)
     return to("/memories")
+
+
+async def _forget(page: Page, id: UUID | str, form: Mapping[str, Any]) -> None:
+    if form.get("history"):
+        await page.store.delete_history(None, id)
+    else:
+        await page.store.delete_memory(None, id)
+
+
+async def forget_several(page: Page) -> Response:
+    """Forgets those that were chosen, after a page that says what goes."""
+    form, chosen = await page.form(), await page.several("chosen")
+    try:
+        if not form.get("sure"):
+            return await _what_goes(page, chosen)
+        for id in chosen:
+            with suppress(MemoryNotFound):  # gone with another one's history, or by the same form before
+                await _forget(page, id, form)
+    except MemstoreError as error:
+        return await page.refused(error)
+    return to("/memories")
+
+
+async def _what_goes(page: Page, chosen: list[str]) -> Response:
+    chains = await page.store.memory_histories(None, chosen)
+    memories = [each.memory for each in chains if each.memory.id == each.id]
+    return await page.render("forget.html", memories=memories, others=len(chains) - len(memories))
 
 
 async def export(page: Page) -> Response:
@@ -154,12 +186,13 @@ async def export(page: Page) -> Response:
 
 async def recall(page: Page) -> Response:
     """Shows what recall would say for a turn, and why."""
-    turn = page.query("turn")
-    values: dict[str, Any] = {"turn": turn}
+    turn, scope = page.query("turn"), page.query("scope")
+    values: dict[str, Any] = {"turn": turn, "scope": scope}
+    scopes = [scope] if scope else None
     if turn:
         try:
-            values["answer"] = await page.store.recall(None, turn, strict=True)
-            values["explained"] = await page.store.explain_recall(None, turn)
+            values["answer"] = await page.store.recall(None, turn, scopes=scopes, strict=True)
+            values["explained"] = await page.store.explain_recall(None, turn, scopes=scopes)
         except MemstoreError as error:
             return await page.refused(error)
     return await page.render("recall.html", **values)

@@ -63,7 +63,8 @@ def listen(host: str, port: int) -> socket.socket:
         OSError: It can't be listened at.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    opened = socket.socket(family, socket.SOCK_STREAM)
+    # Named TCP, since asyncio sets TCP_NODELAY on such sockets alone.
+    opened = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind((host, port))

@@ -69,7 +69,7 @@ cross join lateral (
   select case when :'model' <> '' and m.vector::text like '[%' then m.vector::text::jsonb end as numbers
 ) v;
 
-\ir import_incoming.sql
+\ir import_memories.sql
 
 \if :dry_run
 rollback;

@@ -23,9 +23,11 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime, timedelta
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 
@@ -82,11 +84,14 @@ def locomo(data: Path) -> Iterator[Corpus]:
         memories = {}
         sessions = sorted(int(key[8:]) for key in conversation if re.fullmatch(r"session_\d+", key))
         for number in sessions:
-            for turn in conversation[f"session_{number}"]:
+            date = conversation[f"session_{number}_date_time"].partition(" on ")[2]
+            moment = datetime.strptime(date, "%d %B, %Y").replace(tzinfo=UTC)
+            for place, turn in enumerate(conversation[f"session_{number}"]):
                 caption = f" [{turn['blip_caption']}]" if turn.get("blip_caption") else ""
                 memories[turn["dia_id"]] = {
                     "body": f"{turn['speaker']}: {turn['text']}{caption}"[:2000],
                     "source_ref": f"{sample['sample_id']}:session_{number}",
+                    "inserted_at": (moment + timedelta(minutes=place)).isoformat(),
                 }
         questions = []
         for item in sample["qa"]:
@@ -157,7 +162,9 @@ def measure(store: Store, corpora: list[Corpus], backend: str, embed: Embed | No
         vectors = embed([str(item["body"]) for item in items]) if embed else []
         for item, vector in zip(items, vectors, strict=False):
             item |= {"embedding": vector, "embedding_model": backend}
-        ids = [memory.id for memory in store.insert_memories(actor, items)]
+        for item in items:
+            item["id"] = str(uuid4())
+        ids = [memory.id for memory in store.import_memories(actor, items)]
         keys = dict(zip(ids, corpus.memories, strict=True))
         for question in corpus.questions:
             turn: dict[str, Any] = {}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from memstore import embedders
+from memstore import embedders, minilm
 from memstore.cli import session
 from memstore.embedders import Embedder
 from tests.cli.running import (
@@ -196,3 +196,20 @@ def test_the_ready_model(run: Run, db: Db, monkeypatch: pytest.MonkeyPatch) -> N
     (answer,) = documents(run("recall", "Where does the kitten nap?", "--json"))
     assert answer["memories"][0]["body"] == "The cat sleeps on the sofa."
     assert answer["backend"] == "hybrid"
+
+
+@with_ready
+def test_what_is_remembered_is_embedded_once(run: Run, db: Db, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session, "ready", embedders.ready)
+    embed = minilm.embed
+    embedded: list[str] = []
+
+    def note(texts: list[str]) -> list[Any]:
+        embedded.extend(texts)
+        return list(embed(texts))
+
+    monkeypatch.setattr(minilm, "embed", note)
+    for body in ("I drink tea now.", " I drink mint tea now.\n"):
+        remember(run, body)
+    assert embedded == ["I drink tea now.", "I drink mint tea now."]
+    assert [count for _, count in models(db)] == [2]

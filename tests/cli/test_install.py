@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memstore.cli.editing import Json, Toml, Unreadable
+from memstore.cli.editing import Json, Toml, Unreadable, replace
 from tests.cli.running import complaints, invoke
 
 CLIENTS = {
@@ -201,6 +201,44 @@ def test_a_file_that_is_refused_is_left_alone(home: Path, name: str, text: bytes
     assert files(home) == before
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_read_only_file_is_left_alone(home: Path, client: str) -> None:
+    """Also where its folder may be written; and none of the client's other files is written before."""
+    put(home, CLIENTS[client])
+    last = home / CLIENTS[client][-1]
+    last.chmod(0o444)
+    before = files(home)
+    (said,) = complaints(invoke("install", client, code=1))
+    assert said == f"{last}: it is read-only. Nothing was changed."
+    assert files(home) == before
+    invoke("install", client, "--print")
+    last.chmod(0o644)
+    invoke("install", client)
+    last.chmod(0o444)
+    before = files(home)
+    invoke("install", client)
+    invoke("install", client, "--uninstall", code=1)
+    assert files(home) == before
+
+
+def test_what_its_client_writes_meanwhile_is_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(home, CLIENTS["cursor"])
+    file = home / ".cursor/hooks.json"
+    written = replace
+
+    def client_writes(path: Path, text: str) -> None:
+        written(path, text)
+        file.write_text('{"version": 1, "mine": 1}')
+
+    with monkeypatch.context() as patch:
+        patch.setattr("memstore.cli.installing.replace", client_writes)
+        (said,) = complaints(invoke("install", "cursor", code=1))
+    assert said == f"{file}: it was changed meanwhile, by its client perhaps. Run it again."
+    assert file.read_text() == '{"version": 1, "mine": 1}'
+    invoke("install", "cursor")
+    assert json.loads(file.read_text())["mine"] == 1 and "memstore" in file.read_text()
+
+
 def test_modes_and_links_stay(home: Path) -> None:
     put(home, CLIENTS["cursor"])
     (home / "kept").mkdir()
@@ -349,6 +387,7 @@ def test_what_is_added_to_json_goes_without_a_trace() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "\ufeffmodel = 'x'\r\n[mcp_servers.a]\r\ncommand = 'o'\r\n",
         "",
         "a = 1",
         'model = "x" # k\n',
@@ -363,9 +402,10 @@ def test_what_is_added_to_toml_goes_without_a_trace(text: str) -> None:
     entry = {"command": "x", "args": ["a"]}
     edited.add(("mcp_servers", "memstore"), entry)
     added = edited.write()
-    document = tomllib.loads(text)
+    document = tomllib.loads(text.removeprefix("\ufeff"))
     document.setdefault("mcp_servers", {})["memstore"] = entry
-    assert tomllib.loads(added) == document
+    assert added.startswith("\ufeff") == text.startswith("\ufeff")
+    assert tomllib.loads(added.removeprefix("\ufeff")) == document
     again = Toml(added)
     again.remove(("mcp_servers", "memstore"))
     assert again.write() == text

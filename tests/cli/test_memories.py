@@ -79,6 +79,8 @@ def test_search(run: Run, db_url: str) -> None:
     (document,) = documents(run("search", "npm", "--json"))
     assert (document["memory"]["id"], document["eligible"]) == (new["id"], True)
     assert "1.00" in at_terminal(db_url, "search", "npm", columns=90)
+    assert "eligible, project:x" in at_terminal(db_url, "search", "Tuesdays", columns=120)
+    assert "live, project:x" in at_terminal(db_url, "list", columns=120)
     assert at_terminal(db_url, "search", "zebra") == "Nothing was found.\n"
 
 
@@ -100,14 +102,14 @@ def test_erase_asks(db: Db, db_url: str, run: Run, answer: str, code: int, left:
     written = at_terminal(
         db_url, "erase", "--account", "customer-7", columns=80, code=code, answer=f"{answer}\n"
     )
-    assert "Erase the account customer-7 with its 1 memories? [y/N]" in written
+    assert "Erase the account customer-7 with its 1 memory? [y/N]" in written
     assert db.execute("select count(*) from memstore.memories").fetchone() == (left,)
 
 
 def test_forget_scope(run: Run) -> None:
     remember(run, "one", "--scope", "project:x")
     kept = remember(run, "two")
-    assert "1 memories" in run("forget-scope", "project:x", code=2).stderr
+    assert "1 memory of" in run("forget-scope", "project:x", code=2).stderr
     assert run("forget-scope", "project:x", "--yes").stdout == "forgot\t1\n"
     assert [each["id"] for each in documents(run("list", "--json"))] == [kept]
 

@@ -11,6 +11,7 @@ from psycopg.conninfo import make_conninfo
 from tests.cli.running import PRIVATE, Db, Run, at_terminal, complaints, documents, invoke, remember
 from tests.databases import empty_database
 from tests.servers import Server
+from tests.sql.support import refused
 
 
 def test_migrate_says_what_it_applied(server: Server) -> None:
@@ -137,7 +138,10 @@ def test_accounts(run: Run, db: Db) -> None:
     remember(run, "two", "--account", "a")
     db.execute("select memstore.set_steward(memstore.find_user('a'), true)")
     rows = [line.split("\t") for line in run("accounts").stdout.splitlines()]
-    assert [(row[0], row[2], row[3]) for row in rows] == [("a", "1/200", "steward"), ("b", "1/200", "")]
+    assert [(row[0], *row[2:]) for row in rows] == [
+        ("a", "1/200", "0/10000", "steward"),
+        ("b", "1/200", "0/10000", ""),
+    ]
     (first, _) = documents(run("accounts", "--json"))
     assert (first["external_ref"], first["live_memories"], first["maximum_live_memories"]) == ("a", 1, 200)
 
@@ -165,9 +169,30 @@ def test_the_ceiling_of_one_account(run: Run) -> None:
     (account,) = documents(run("configure", "--account", "a", "maximum_live_memories=1", "--json"))
     assert (account["external_ref"], account["maximum_live_memories"]) == ("a", 1)
     remember(run, "one", "--account", "a")
-    refused = run("remember", PRIVATE, "--account", "a", code=1)
-    assert "memstore configure --account NAME maximum_live_memories=NUMBER" in refused.stderr
+    full = run("remember", PRIVATE, "--account", "a", code=1)
+    assert "memstore configure --account NAME maximum_live_memories=NUMBER" in full.stderr
     run("configure", "--account", "a", "maximum_attached=1", code=2)
+
+
+def test_the_maximum_of_items_of_one_account(run: Run, db: Db) -> None:
+    change = ("configure", "--account", "a", "maximum_items=7")
+    (account,) = documents(run(*change, "--json"))
+    assert (account["stored_items"], account["maximum_items"], account["maximum_live_memories"]) == (
+        0,
+        7,
+        200,
+    )
+    (account,) = documents(run(*change[:-1], "maximum_items=0", "maximum_live_memories=5", "--json"))
+    assert (account["maximum_items"], account["maximum_live_memories"]) == (0, 5)
+    # Refused, neither is set.
+    run(*change[:-1], "maximum_live_memories=6", "maximum_items=-1", code=1)
+    (account,) = documents(run("accounts", "--json"))
+    assert (account["maximum_items"], account["maximum_live_memories"]) == (0, 5)
+    with refused("quota_reached", "actor", "MS005"):
+        db.execute(
+            "select memstore.put_items(memstore.find_user('a'),"
+            """ '[{"namespace": ["a"], "key": "k", "value": {}}]')"""
+        )
 
 
 def test_demo_runs_what_it_shows_and_erases_it(run: Run, db: Db) -> None:

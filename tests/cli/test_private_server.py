@@ -19,6 +19,7 @@ from tests.cli.running import COMMAND
 from tests.servers import server_folder
 
 pytestmark = pytest.mark.long
+QUIET = "select user_floor, score_share from memstore.settings"
 
 
 @pytest.fixture
@@ -61,8 +62,7 @@ def test_right_after_installing(place: Path, who: str) -> None:
     assert privately(place, "recall", "Install the deps.", **settings).stdout == (
         "[From memory: user, just now] I use pnpm, not npm.\n"
     )
-    quiet = "select user_floor, score_share from memstore.settings"
-    assert privately(place, "psql", "--", "-Atc", quiet, **settings).stdout == "0.2|0.4\n"
+    assert privately(place, "psql", "--", "-Atc", QUIET, **settings).stdout == "0.2|0.4\n"
     if ready():
         assert privately(place, "recall", "Hello!", **settings).stdout == ""
     privately(place, "configure", "user_floor=0", "score_share=0.1", **settings)
@@ -71,7 +71,7 @@ def test_right_after_installing(place: Path, who: str) -> None:
     # Left behind by an older version: brought up to date without being told to.
     older = "update memstore.deployment set checksum = repeat('0', 64) where name = 'sql'"
     privately(place, "psql", "--", "-c", older, **settings)
-    assert privately(place, "psql", "--", "-Atc", quiet, **settings).stdout == "0|0.1\n"
+    assert privately(place, "psql", "--", "-Atc", QUIET, **settings).stdout == "0|0.1\n"
     assert "ok\tfunctions\t" in privately(place, "verify", **settings).stdout
 
 
@@ -146,3 +146,28 @@ def test_a_forgotten_text_is_in_no_file(place: Path) -> None:
     files = [path for path in (place / "data" / "cluster").rglob("*") if path.is_file()]
     assert not [path for path in files if b"zyzzyva" in path.read_bytes()]
     assert privately(place, "list").stdout.endswith("\tI use pnpm, not npm.\n")
+
+
+@pytest.mark.parametrize("where", ["migrate", "_set_settings"])
+def test_the_first_command_dies_before_the_settings_are_set(place: Path, where: str) -> None:
+    """The next one sets them, once, and not over the user's."""
+    module = "memstore.schema" if where == "migrate" else "memstore.cli.session"
+    dies = (
+        f"import os, sys, {module} as module; work = module.{where}\n"
+        f"def {where}(*arguments): work(*arguments); os._exit(9)\n"
+        f"module.{where} = {where}; sys.argv[1:] = ['list']\n"
+        "from memstore.cli import main; main()"
+    )
+    environment = {**os.environ, "MEMSTORE_DATA_DIR": str(place / "data")}
+    first = subprocess.run([sys.executable, "-c", dies], env=environment, timeout=120, check=False)
+    assert first.returncode == 9
+    assert privately(place, "psql", "--", "-XAtc", QUIET).stdout == "0.2|0.4\n"
+    privately(place, "configure", "user_floor=0", "score_share=0")
+    assert privately(place, "psql", "--", "-XAtc", QUIET).stdout == "0|0\n"
+    # As if the operator had been there in between.
+    privately(place, "configure", "score_share=0.1")
+    unset = "alter database memstore set memstore.settings = 'unset'"
+    privately(place, "psql", "--", "-XAtc", unset)
+    assert privately(place, "psql", "--", "-XAtc", QUIET).stdout == "0|0.1\n"
+    left = "select current_setting('memstore.settings', true) = 'unset'"
+    assert privately(place, "psql", "--", "-XAtc", left).stdout.strip() in ("", "f")

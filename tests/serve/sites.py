@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import signal
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
+from threading import Thread
+from typing import IO, Any
 from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
@@ -22,7 +25,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from memstore import schema
-from tests.sql.support import SYSTEM, call_one, insert, rows, value
+from tests.sql.support import SECRET, SYSTEM, call_one, insert, rows, value
 
 # Without the ready embedder, whose model takes seconds to load.
 PLAIN = (
@@ -57,9 +60,23 @@ class Site:
     role: str
     secrets: list[str] = field(default_factory=list)
 
+    def check_log(self, *others: Path) -> None:
+        """No token, text or URL is in what the server wrote, nor a token or text in other logs."""
+        for written in (self.log, *others):
+            text = written.read_text(errors="replace")
+            assert SECRET not in text
+            assert not [secret for secret in self.secrets if secret in text]
+            assert written is not self.log or not re.search(r"/(login|memories)\b", text)
+
     @property
     def host(self) -> str:
         return urlsplit(self.url).netloc
+
+    @property
+    def conninfo(self) -> str:
+        """The database, as its owner."""
+        info = self.db.info
+        return make_conninfo(host=info.host, port=info.port, user=info.user, dbname=info.dbname)
 
     @property
     def cookie(self) -> str:
@@ -109,6 +126,17 @@ class Site:
         finally:
             connection.close()
 
+    def raw(self, sent: str, seconds: float = 20) -> str:
+        """Sends bytes as they are: all that comes back until the server closes the connection."""
+        host, _, port = self.host.partition(":")
+        with socket.create_connection((host, int(port)), seconds) as connection:
+            connection.sendall(sent.encode("latin-1"))
+            got = b""
+            with suppress(ConnectionError):
+                while part := connection.recv(1 << 16):
+                    got += part
+        return got.decode()
+
     def get(self, path: str, session: str, **headers: str) -> Answer:
         """Asks for a page."""
         return self.request("GET", path, Cookie=f"{self.cookie}={session}", **headers)
@@ -136,6 +164,12 @@ class Site:
         return answer.get("result", answer.get("error"))
 
 
+def _pass_on(lines: Iterable[str], file: IO[str]) -> None:
+    for line in lines:
+        file.write(line)
+        file.flush()
+
+
 @contextmanager
 def serving(conninfo: str, log: Path, *arguments: str, **settings: str) -> Iterator[Site]:
     """Serves a database that has memstore in it."""
@@ -145,7 +179,7 @@ def serving(conninfo: str, log: Path, *arguments: str, **settings: str) -> Itera
         rows(db, "select memstore.grant_serve(%s)", role)
         environment = {**os.environ, "PYTHONPATH": str(Path(schema.__file__).parent.parent), **settings}
         url = make_conninfo(conninfo, user=role)
-        with log.open("w") as errors:
+        with log.open("a") as errors:
             process = subprocess.Popen(
                 [*COMMAND, "serve", "--port", "0", "--json", "--database-url", url, *arguments],
                 stdout=subprocess.PIPE,
@@ -157,10 +191,20 @@ def serving(conninfo: str, log: Path, *arguments: str, **settings: str) -> Itera
             assert process.stdout
             line = process.stdout.readline()
             assert line, log.read_text()
-            yield Site(json.loads(line)["url"], db, process, log, role)
+            # What it writes later is as good as a log.
+            with log.open("a") as later:
+                rest = Thread(target=_pass_on, args=[process.stdout, later])
+                rest.start()
+                try:
+                    yield Site(json.loads(line)["url"], db, process, log, role)
+                finally:
+                    if process.poll() is None:
+                        process.send_signal(signal.SIGTERM)
+                        process.wait(20)
+                    rest.join(20)
         finally:
             if process.poll() is None:
-                process.send_signal(signal.SIGTERM)
+                process.kill()
                 process.wait(20)
             if process.stdout:
                 process.stdout.close()

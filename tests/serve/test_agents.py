@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 import httpx2
@@ -100,6 +102,29 @@ def test_a_message_by_hand(site: Site) -> None:
     assert answer.json["result"]["structuredContent"] == {"memories": []}
 
 
+@pytest.mark.parametrize("version", [None, "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_a_call_is_answered_as_the_sdk_would(site: Site, version: str | None) -> None:
+    """The server calls tools itself; what it isn't sure of is the SDK's, such as another type's spelling."""
+    token = site.token(site.account())
+    site.tool(token, "remember", body="Zoë's port is 8003.")
+    headers = {"MCP_Protocol_Version": version} if version else {}
+    for name, arguments in (
+        ("recall", {"query": "Which port?"}),
+        ("list", {}),
+        ("list", {"page_size": -1}),
+        ("remember", {"body": ""}),
+        ("forget", {"id": str(uuid4())}),
+        ("none", {}),
+    ):
+        params = {"name": name, "arguments": arguments, "_meta": {"progressToken": 1}}
+        answers = [
+            site.rpc("tools/call", params, token, **headers, Content_Type=kind)
+            for kind in ("application/json", "application/json; charset=utf-8")
+        ]
+        own, sdk = [(answer.status, answer.headers["content-type"], answer.json) for answer in answers]
+        assert own == sdk
+
+
 def test_refusals_are_those_of_the_database(site: Site) -> None:
     token = site.token(site.account())
     answer = site.tool(token, "remember", body=" ")
@@ -167,3 +192,18 @@ def test_what_a_recall_costs(site: Site) -> None:
     before = cpu()
     asyncio.run(all_of_them(8, 125))
     print(f"CPU of Python: {cpu() - before:.2f} ms a recall")
+
+
+def test_answers_are_sent_at_once(site: Site) -> None:
+    """Not only when the client has acknowledged the head, as Nagle's algorithm does: some 40 ms later."""
+    address = (urlsplit(site.url).hostname, urlsplit(site.url).port)
+    delays = []
+    with socket.create_connection(address) as connection:
+        for _ in range(10):
+            start = time.monotonic()
+            connection.sendall(f"GET /healthz HTTP/1.1\r\nHost: {site.host}\r\n\r\n".encode())
+            got = b""
+            while not got.endswith(b"ok"):
+                got += connection.recv(1000)
+            delays.append(time.monotonic() - start)
+    assert min(delays[5:]) < 0.03

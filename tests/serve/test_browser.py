@@ -84,6 +84,11 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def filled(site: Site) -> tuple[UUID, dict[str, str]]:
+    """As fill makes it."""
+    return fill(site)
+
+
+def fill(site: Site) -> tuple[UUID, dict[str, str]]:
     """A steward with memories and claims of all kinds, and the pages that show them."""
     account, other = site.account("steward", steward=True), site.account("other")
     for body in BODIES:
@@ -221,7 +226,7 @@ def test_bodies_run_nothing(
 def test_by_keyboard_alone(site: Site, chrome: webdriver.Chrome) -> None:
     """A steward works through the queue; each claim takes a link, a choice, a ground and Enter."""
     account, other = site.account("keys", steward=True), site.account("author")
-    mine = {site.claim(other, f"Key claim {number}.") for number in range(3)}
+    mine = {site.claim(other, f"Key claim {number}.") for number in range(10)}
     log_in(site, chrome, account, *SCOPES)
     look(chrome, 1100, False)
     ActionChains(chrome).send_keys(Keys.TAB).perform()
@@ -236,7 +241,7 @@ def test_by_keyboard_alone(site: Site, chrome: webdriver.Chrome) -> None:
         press(chrome, ActionChains(chrome).send_keys(Keys.ENTER))
         assert chrome.current_url == f"{site.url}/claims/queue?status=candidate"
     verdicts = "select count(*) from memstore.memory_admissions where user_id = %s and verdict = 'admitted'"
-    assert value(site.db, verdicts, account) == 3
+    assert value(site.db, verdicts, account) == 10
 
 
 def tab_to(chrome: webdriver.Chrome, found: Any) -> Any:
@@ -275,6 +280,24 @@ def test_without_scripts(site: Site) -> None:
         assert "not logged in" in chrome.find_element(By.TAG_NAME, "main").text
     bodies = "select body from memstore.memories where user_id = %s order by inserted_at"
     assert rows(site.db, bodies, account) == [("I use pnpm, not npm.",), ("I use bun.",)]
+
+
+def test_forget_several(site: Site, chrome: webdriver.Chrome, axe: str) -> None:
+    account = site.account("several")
+    for number in range(3):
+        insert(site.db, account, f"Number {number}.")
+    log_in(site, chrome, account)
+    look(chrome, 390, False)
+    for box in chrome.find_elements(By.NAME, "chosen")[:2]:
+        box.click()
+    press(chrome, chrome.find_element(By.XPATH, "//button[starts-with(., 'Forget the chosen')]"))
+    keep(chrome, "forget-390")
+    assert "this can't be undone" in chrome.find_element(By.TAG_NAME, "main").text
+    chrome.execute_script(axe)
+    found = chrome.execute_async_script("const done = arguments[0]; axe.run(document).then(done)")
+    assert [each["id"] for each in found["violations"]] == []
+    press(chrome, chrome.find_element(By.XPATH, "//button[.='Forget for good']"))
+    assert rows(site.db, "select body from memstore.memories where user_id = %s", account) == [("Number 0.",)]
 
 
 def test_pages_of_other_sites(site: Site, chrome: webdriver.Chrome) -> None:

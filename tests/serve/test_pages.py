@@ -144,6 +144,81 @@ class TestMemories:
         assert rows(site.db, left, account) == [("a",)]
         assert site.post(f"/memories/{old}/forget", session).status == 404
 
+    def test_forget_several(self, site: Site, account: UUID, session: str) -> None:
+        """What goes is said before, and only what was chosen goes."""
+        kept = insert(site.db, account, "kept")["id"]
+        old = insert(site.db, account, "old")["id"]
+        chosen = [supersede(site.db, account, old, "new")["id"], insert(site.db, account, "other")["id"]]
+        page = site.get("/memories", session).text
+        assert all(f'name="chosen" value="{id}"' in page for id in (kept, *chosen))
+        fields = [("chosen", str(id)) for id in chosen]
+        answer = site.post("/memories/forget", session, fields)
+        said = words(answer.text)
+        assert answer.status == 200
+        assert "Forget these 2?" in said
+        assert "this can't be undone" in said
+        assert "with the 1 other text of their history" in said
+        assert "kept" not in said
+        left = "select body from memstore.memories where user_id = %s order by body"
+        assert len(rows(site.db, left, account)) == 4
+        for _ in range(2):
+            assert site.post("/memories/forget", session, [*fields, ("sure", "1")]).status == 303
+            assert rows(site.db, left, account) == [("kept",), ("old",)]
+
+    def test_forget_several_with_their_history(self, site: Site, account: UUID, session: str) -> None:
+        """Also where several of one chain are chosen."""
+        old = insert(site.db, account, "old")["id"]
+        new = supersede(site.db, account, old, "new")["id"]
+        fields = [("chosen", str(id)) for id in (old, new)] + [("sure", "1"), ("history", "1")]
+        assert site.post("/memories/forget", session, fields).status == 303
+        assert rows(site.db, "select body from memstore.memories where user_id = %s", account) == []
+
+    def test_forget_none_or_others(self, site: Site, session: str) -> None:
+        assert "Nothing was chosen" in words(site.post("/memories/forget", session).text)
+        foreign = insert(site.db, site.account("other"), "the foreign text")["id"]
+        answer = site.post("/memories/forget", session, {"chosen": str(foreign)})
+        assert "foreign" not in answer.text
+        site.post("/memories/forget", session, {"chosen": str(foreign), "sure": "1"})
+        assert value(site.db, "select count(*) from memstore.memories where id = %s", foreign) == 1
+        assert site.post("/memories/forget", session, {"chosen": "x"}).status == 422
+
+    def test_what_was_corrected_holds_again(self, site: Site, account: UUID, session: str) -> None:
+        old = insert(site.db, account, "I live in Berlin.", scope="home")["id"]
+        new = supersede(site.db, account, old, "I live in Kiel.")["id"]
+        for id in (old, new):
+            page = site.get(f"/memories/{id}", session).text
+            (form,) = re.findall(
+                rf'<form method="post" action="/memories/{new}/correct">.*?</form>', page, re.S
+            )[:1]
+            assert "Let this hold again" in form
+        fields = {name: hidden(form, name) for name in ("id", "again")}
+        for _ in range(2):
+            assert site.post(f"/memories/{new}/correct", session, fields).status == 303
+        found = "select body, scope from memstore.memories where user_id = %s and superseded_at is null"
+        assert rows(site.db, found, account) == [("I live in Berlin.", "home")]
+        assert value(site.db, "select count(*) from memstore.memories where user_id = %s", account) == 3
+
+    def test_lines(self, site: Site, account: UUID, session: str) -> None:
+        """Browsers send them with CR LF, which is no part of the text."""
+        assert site.post("/memories", session, {"body": "one\r\n\r\ntwo"}).status == 303
+        assert rows(site.db, "select body from memstore.memories where user_id = %s", account) == [
+            ("one\n\ntwo",)
+        ]
+        assert "U+000D" not in site.get("/memories", session).text
+
+    def test_scopes(self, site: Site, account: UUID, session: str) -> None:
+        insert(site.db, account, "The port is 8003.", scope="project:x")
+        insert(site.db, account, "The port is 9001.", scope="project:y")
+        page = site.get("/memories", session).text
+        assert 'href="/memories?scope=project%3Ax"' in page
+        page = words(site.get("/memories?scope=project%3Ax", session).text)
+        assert "8003" in page
+        assert "9001" not in page
+        assert "What is for project:x , and what is for everything." in page
+        page = words(site.get("/recall?turn=Which+port%3F&scope=project:y", session).text)
+        assert "9001" in page
+        assert "8003" not in page
+
     def test_export(self, site: Site, account: UUID, session: str) -> None:
         insert(site.db, account, "Zoë\u2028x")
         answer = site.get("/export", session)
@@ -158,8 +233,8 @@ class TestMemories:
         insert(site.db, account, "Cats sleep.", bucket="learned")
         page = words(site.get("/recall?turn=Which+port%3F", session).text)
         assert "[From memory: user, just now] The port is 8003." in page
-        assert re.search(r"The port is 8003\. 0\.\d+ \S+ – attached", page)
-        assert "Cats sleep. 0.000 0.000 – left out: it is about something else" in page
+        assert re.search(r"The port is 8003\. attached 0\.\d+ \d\.\d+ Cats", page)
+        assert "Cats sleep. left out: it is about something else 0.000 0.000" in page
 
 
 class TestClaims:
@@ -215,6 +290,14 @@ class TestClaims:
         assert site.post(f"/claims/{claim}/promote", session, [("stance", "a-b"), *EVIDENCE]).status == 303
         assert "corrected" in words(site.get(f"/claims/{claim}", session).text)
 
+    def test_withdraw(self, site: Site, account: UUID, session: str, judge: UUID) -> None:
+        """By its author alone, and said to be for good."""
+        claim = site.claim(account)
+        assert "Withdraw" not in site.get(f"/claims/{claim}", site.session(judge, *SCOPES)).text
+        assert "this can't be undone" in words(site.get(f"/claims/{claim}", session).text)
+        assert site.post(f"/memories/{claim}/forget", session).status == 303
+        assert value(site.db, "select count(*) from memstore.memories where id = %s", claim) == 0
+
     def test_a_steward_without_the_scope_reads_no_others(self, site: Site, judge: UUID) -> None:
         claim = site.claim(site.account("author"), "the claim's text")
         session = site.session(judge, "claims")
@@ -241,7 +324,7 @@ class TestAccess:
         assert {tool["name"] for tool in listed} == {"recall", "forget", "list", "search", "history"}
         page = site.get("/access", session).text
         assert secret not in page
-        assert "laptop forget, recall just now just now in 29 days Revoke" in words(page)
+        assert "laptop may forget, recall made just now last used just now in 29 days Revoke" in words(page)
         id = value(site.db, "select id from memstore.tokens where user_id = %s and name = 'laptop'", account)
         assert site.post(f"/access/{id}/revoke", session).status == 303
         assert site.rpc("tools/list", token=secret).status == 401

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import json
 import secrets
 import socket
 import time
 from contextlib import suppress
+from dataclasses import replace
 from html import unescape
+from http.client import HTTPConnection
+from pathlib import Path
 from typing import ClassVar
 from urllib.parse import quote
 from uuid import UUID
@@ -16,7 +21,7 @@ import pytest
 
 from memstore.serve import guards, server
 from memstore.serve.address import Address
-from tests.serve.sites import ACCEPT, SCOPES, Site
+from tests.serve.sites import ACCEPT, SCOPES, Site, serving
 from tests.sql.support import SECRET, insert, rows, value
 
 LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
@@ -102,16 +107,55 @@ class TestWhoIsMeant:
         assert site.post(f"/access/{id}/revoke", session).status == 422
         assert value(site.db, "select revoked_at from memstore.tokens where id = %s", id) is None
 
-    def test_a_token_that_was_revoked_or_whose_account_was_erased(self, site: Site) -> None:
-        for end in ("select memstore.revoke_token(user_id, id) from memstore.tokens where user_id = %s",
-                    "select memstore.delete_user(%s)"):  # fmt: skip
-            account = site.account("leaving")
-            token, session = site.token(account), site.session(account)
-            assert site.rpc("tools/list", token=token).status == 200
-            assert site.get("/memories", session).status == 200
-            rows(site.db, end, account)
-            assert site.rpc("tools/list", token=token).status == 401
-            assert site.get("/memories", session).status == 401
+    @pytest.mark.parametrize(
+        "end",
+        [
+            "select memstore.revoke_token(user_id, id) from memstore.tokens where user_id = %s",
+            "select memstore.delete_user(%s)",
+            "update memstore.tokens set inserted_at = now() - interval '20 minutes',"
+            " expires_at = now() - interval '1 second' where user_id = %s returning id",
+        ],
+        ids=["revoked", "erased", "expired"],
+    )
+    def test_a_token_that_has_ended(self, site: Site, end: str) -> None:
+        account = site.account("leaving")
+        token, session, login = site.token(account), site.session(account), site.token(account, kind="login")
+        assert site.rpc("tools/list", token=token).status == 200
+        assert site.get("/memories", session).status == 200
+        rows(site.db, end, account)
+        assert site.rpc("tools/list", token=token).status == 401
+        assert site.tool(token, "list") == "invalid_token"
+        assert site.get("/memories", session).status == 401
+        assert site.post("/login", "", {"code": login}).status == 401
+
+    def test_two_tokens(self, site: Site, token: str) -> None:
+        """What stands before the server may have read the other one."""
+        other = site.token(site.account("other"))
+        head = (
+            f"POST /mcp HTTP/1.1\r\nHost: {site.host}\r\nConnection: close\r\nContent-Length: {len(LIST)}\r\n"
+        )
+        kinds = f"Accept: {ACCEPT}\r\nContent-Type: application/json\r\n"
+        given = [f"Authorization: Bearer {each}\r\n" for each in (token, other)]
+        assert " 200 " in site.raw(f"{head}{kinds}{given[0]}\r\n{LIST}").partition("\r\n")[0]
+        for pair in (given, given[::-1]):
+            answer = site.raw(f"{head}{kinds}{''.join(pair)}\r\n{LIST}")
+            assert " 401 " in answer.partition("\r\n")[0]
+
+    def test_a_session_that_was_there_before(self, site: Site, account: UUID) -> None:
+        """The secret of a session is the server's alone, whatever cookie a browser was given before."""
+        chosen = f"mst_{secrets.token_hex(32)}"
+        answer = site.post("/login", chosen, {"code": site.token(account, kind="login")})
+        assert answer.status == 303
+        assert chosen not in answer.headers["set-cookie"]
+        assert site.get("/memories", chosen).status == 401
+
+    def test_a_form_of_another_session(self, site: Site, account: UUID, session: str) -> None:
+        """The id in a form makes it count once, and opens nothing."""
+        other = insert(site.db, site.account("other"), SECRET)["id"]
+        answer = site.post("/memories", session, {"id": str(other), "body": "x"})
+        assert answer.status == 422
+        assert SECRET not in answer.text
+        assert _rows(site, account) == [(0, 0)]
 
 
 class TestScopes:
@@ -256,12 +300,15 @@ class TestOtherSites:
         for path in ("/memories", "/login", "/static/style.css", "/nowhere", "/healthz"):
             headers = site.get(path, session).headers
             policy = headers["content-security-policy"]
-            assert "default-src 'none'" in policy
-            assert "frame-ancestors 'none'" in policy
-            assert "script-src" not in policy
-            assert "unsafe" not in policy
+            assert {each.strip() for each in policy.split(";")} == {
+                "default-src 'none'", "style-src 'self'", "img-src 'self'", "form-action 'self'",
+                "frame-ancestors 'none'", "base-uri 'none'",
+            }  # fmt: skip
             assert headers["x-content-type-options"] == "nosniff"
             assert headers["referrer-policy"] == "same-origin"
+            assert headers["cross-origin-opener-policy"] == "same-origin"
+            assert headers["cross-origin-resource-policy"] == "same-origin"
+            assert not {name for name in headers if name.startswith("access-control-")}
             if not path.startswith("/static"):
                 assert headers["cache-control"] == "no-store"
 
@@ -271,14 +318,42 @@ class TestOtherSites:
         assert answer.status == 303
         name, _, rest = answer.headers["set-cookie"].partition("=")
         assert name == site.cookie
+        assert rest.startswith("mst_")
+        assert "Domain" not in rest
         assert {"HttpOnly", "SameSite=strict", "Path=/"} <= {part.strip() for part in rest.split(";")}
         assert site.post("/login", "", {"code": login}).status == 401  # once
 
     def test_a_cookie_behind_https(self) -> None:
-        address = Address("127.0.0.1", 8765, "https://memory.example.org")
-        assert address.cookie.startswith("__Host-")
-        assert address.secure
-        assert address.origins("memory.example.org") == {"https://memory.example.org"}
+        for url in ("https://memory.example.org", "https://Memory.example.org:443/"):
+            address = Address("127.0.0.1", 8765, url)
+            assert address.cookie.startswith("__Host-")
+            assert address.secure
+            assert address.url == "https://memory.example.org"
+            assert address.origins("memory.example.org") == {"https://memory.example.org"}
+
+    @pytest.mark.long
+    def test_behind_https(self, site: Site, tmp_path: Path) -> None:
+        """As the proxy's clients see it, though the proxy speaks HTTP."""
+        url = "https://memory.example.org"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        arguments = ["--public-url", url, "--port", str(port)]
+        with serving(site.conninfo, tmp_path / "log", *arguments) as served:
+            assert served.url == url
+            other = replace(served, url=f"http://127.0.0.1:{port}")
+            login = other.token(other.account(), kind="login")
+            proxied = {"Host": "memory.example.org"}
+            assert other.post("/login", "", {"code": login}, **proxied).status == 403
+            answer = other.post("/login", "", {"code": login}, **proxied, Origin=url)
+            assert answer.status == 303
+            assert answer.headers["location"] == "/memories"
+            cookie, _, rest = answer.headers["set-cookie"].partition(";")
+            assert cookie.startswith("__Host-memstore=mst_")
+            assert {"Secure", "HttpOnly", "Path=/"} <= {part.strip() for part in rest.split(";")}
+            form = [("name", "x"), ("lifetime", "1"), ("scopes", "recall")]
+            made = other.post("/access", "", form, **proxied, Origin=url, Cookie=cookie)
+            assert f"<code>{url}/mcp</code>" in made.text
 
     def test_forwarded_headers_are_not_believed(self, site: Site, session: str) -> None:
         forwarded = {
@@ -290,7 +365,15 @@ class TestOtherSites:
         }
         answer = site.get("/", session, **forwarded)
         assert answer.headers["location"] == "/memories"
-        assert "evil" not in site.get("/access", session, **forwarded).text
+        form = [("name", "x"), ("lifetime", "1"), ("scopes", "recall")]
+        page = site.post("/access", session, form, **forwarded).text
+        assert f"<code>{site.url}/mcp</code>" in page
+        assert "evil" not in page
+        # Nor does one make another origin this one's.
+        foreign = {"Origin": "https://evil.example", **forwarded}
+        assert site.post("/memories", session, {"body": "x"}, **foreign).status == 403
+        as_https = {"Origin": site.url.replace("http", "https"), **forwarded}
+        assert site.post("/memories", session, {"body": "x"}, **as_https).status == 403
 
 
 class TestTexts:
@@ -327,6 +410,33 @@ class TestTexts:
             assert '"><b>x' in unescape(page)
 
 
+class TestRedirects:
+    @pytest.mark.parametrize(
+        "path",
+        ["//evil.example/", "//evil.example/memories/", "/\\evil.example/", "/memories/",
+         "/%2f%2fevil.example/", "/login/?code=x&next=//evil.example", "/http://evil.example/"],
+    )  # fmt: skip
+    def test_none_leads_elsewhere(self, site: Site, session: str, path: str) -> None:
+        for method in ("GET", "HEAD", "POST"):
+            cookie = f"{site.cookie}={session}"
+            answer = site.request(method, path, Cookie=cookie, Origin=site.url)
+            assert answer.status in (404, 405)
+            assert "location" not in answer.headers
+
+    def test_no_header_is_made_of_a_text(self, site: Site) -> None:
+        """The only place that has one is where a verdict leads on."""
+        judge = site.account("a\r\nX-Made: yes", steward=True)
+        session = site.session(judge, *SCOPES)
+        claim = site.claim(site.account())
+        fields = {"verdict": "admitted", "ground": "x", "status": "a\r\nX-Made: yes\r\n\r\n//evil.example"}
+        answer = site.post(f"/claims/{claim}/verdict", session, fields)
+        assert answer.status == 303
+        assert "x-made" not in answer.headers
+        assert answer.headers["location"].startswith("/claims/queue?status=a%0A")
+        for path in ("/memories", "/access", "/export"):
+            assert "x-made" not in site.get(path, session).headers
+
+
 class TestRequests:
     def test_a_get_changes_nothing(self, site: Site, account: UUID, session: str) -> None:
         id = insert(site.db, account, "stays")["id"]
@@ -338,24 +448,124 @@ class TestRequests:
             "/logout",
         ):
             assert site.get(path, session).status == 405
+        # What looks at links before people do uses no login up.
         login = site.token(account, kind="login")
-        assert site.get(f"/login?code={login}", "").status == 200
+        for method in ("GET", "HEAD", "OPTIONS", "GET"):
+            answer = site.request(method, f"/login?code={login}", Sec_Purpose="prefetch")
+            assert answer.status == (403 if method == "OPTIONS" else 200)
+            assert "set-cookie" not in answer.headers
         assert site.post("/login", "", {"code": login}).status == 303
+        for method in ("GET", "HEAD", "PUT", "DELETE"):
+            overriding = {"X_HTTP_Method_Override": "POST", "Origin": site.url}
+            cookie = f"{site.cookie}={session}"
+            path = "/logout?_method=POST&method=POST"
+            assert site.request(method, path, Cookie=cookie, **overriding).status == 405
+        assert site.get("/memories", session).status == 200
         assert _rows(site, account) == [(1, 0)]
+
+    def test_a_length_told_twice(self, site: Site, token: str) -> None:
+        """It is refused, and the connection ends before the request that hides in it."""
+        hidden = f"GET /healthz HTTP/1.1\r\nHost: {site.host}\r\n\r\n"
+        for path in ("/mcp", "/login", "/healthz"):
+            head = f"POST {path} HTTP/1.1\r\nHost: {site.host}\r\nOrigin: {site.url}\r\n"
+            for lengths in (
+                f"Transfer-Encoding: chunked\r\nContent-Length: {len(hidden) + 5}\r\n",
+                f"Content-Length: {len(hidden) + 5}\r\nTransfer-Encoding: chunked\r\n",
+                f"Content-Length: 5\r\nContent-Length: {len(hidden) + 5}\r\n",
+                f"Content-Length: +{len(hidden) + 5}\r\n",
+                "Transfer-Encoding: xchunked\r\n",
+                "Transfer-Encoding : chunked\r\n",
+            ):
+                answer = site.raw(f"{head}Authorization: Bearer {token}\r\n{lengths}\r\n0\r\n\r\n{hidden}")
+                assert answer.count("HTTP/1.1 ") == 1, (path, lengths)
+                assert answer.startswith("HTTP/1.1 400 "), (path, lengths)
+
+    @pytest.mark.parametrize(
+        "message",
+        [
+            f"[{LIST}, {LIST}]",
+            '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "remember", "arguments":'
+            ' {"body": ' + "[" * 100_000 + "]" * 100_000 + "}}}",
+            '{"a":' * 100_000 + "1" + "}" * 100_000,
+            LIST.replace('"id": 1', f'"id": {"9" * 5_000}'),
+            LIST.replace("tools/list", r"\ud83d"),
+            LIST.replace('"id": 1', r'"id": "\ud83d"').replace("list", "call"),
+            LIST.replace('"id": 1', '"id": [1]'),
+        ],
+        ids=["batch", "deep", "deeper", "long id", "half method", "half id", "id of a list"],
+    )
+    def test_what_is_no_message_either(self, site: Site, token: str, message: str) -> None:
+        headers = {"Accept": ACCEPT, "Content_Type": "application/json", "Authorization": f"Bearer {token}"}
+        answer = site.request("POST", "/mcp", message, **headers)
+        assert answer.status in (202, 400)
+        assert "result" not in answer.text
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            '{"query": "x", "maximum_attached": ' + "9" * 400 + "}",
+            '{"query": "x", "maximum_attached": -1}',
+            '{"query": "x", "maximum_attached": 1e400}',
+            '{"query": "x", "maximum_attached": NaN}',
+            '{"query": {"a": 1}}',
+            '{"query": null}',
+            r'{"query": "x", "\ud83d": 1}',
+            '{"query": "x", "actor": "x"}',
+        ],
+    )
+    def test_arguments_of_tools(self, site: Site, token: str, arguments: str) -> None:
+        message = LIST.replace("tools/list", "tools/call").replace(
+            "}", f', "params": {{"name": "recall", "arguments": {arguments}}}}}'
+        )
+        headers = {"Accept": ACCEPT, "Content_Type": "application/json", "Authorization": f"Bearer {token}"}
+        answer = site.request("POST", "/mcp", message, **headers)
+        assert answer.status == 200
+        assert answer.json["result"]["isError"] is True
+        assert "internal_error" not in answer.text
+
+    def test_half_an_emoji_fails_no_turn(self, site: Site, account: UUID, token: str) -> None:
+        insert(site.db, account, "The port is 8003.")
+        for query in ("Which port \ud83d?", "Which port \0?"):
+            assert len(site.tool(token, "recall", query=query)["structuredContent"]["memories"]) == 1
+        answer = site.tool(token, "remember", body="x\ud83d")
+        assert answer["content"][0]["text"].startswith("text_not_storable")
+
+    def test_compressed(self, site: Site, account: UUID, token: str, session: str) -> None:
+        """A body is what it is: nothing unpacks one."""
+        packed = gzip.compress(b"body=" + b"x" * (1 << 24))
+        headers = {"Cookie": f"{site.cookie}={session}", "Origin": site.url, "Content_Encoding": "gzip"}
+        form = {**headers, "Content_Type": "application/x-www-form-urlencoded"}
+        assert site.request("POST", "/memories", packed, **form).status == 422
+        headers = {"Accept": ACCEPT, "Content_Type": "application/json", "Authorization": f"Bearer {token}"}
+        packed = gzip.compress(LIST.encode())
+        assert site.request("POST", "/mcp", packed, **headers, Content_Encoding="gzip").status == 400
+        assert _rows(site, account) == [(0, 0)]
 
     def test_methods_of_mcp(self, site: Site, token: str) -> None:
         """A GET would be held open for ever."""
         for method in ("GET", "DELETE", "PUT"):
-            headers = {"Accept": ACCEPT, "Authorization": f"Bearer {token}"}
-            assert site.request(method, "/mcp", **headers).status == 405
+            connection = HTTPConnection(site.host, timeout=20)
+            connection.request(method, "/mcp", None, {"Accept": ACCEPT, "Authorization": f"Bearer {token}"})
+            assert connection.getresponse().status == 405
+            connection.close()
 
     def test_too_large(self, site: Site, token: str, session: str) -> None:
         headers = {"Accept": ACCEPT, "Content_Type": "application/json", "Authorization": f"Bearer {token}"}
         with suppress(ConnectionError):  # it is closed while this is still sending
             assert site.request("POST", "/mcp", b" " * (2 << 20), **headers).status == 413
         assert site.post("/memories", session, {"body": "x" * (1 << 17)}).status == 413
-        fields = [(f"f{number}", "x") for number in range(300)]
-        assert site.post("/memories", session, fields).status in (400, 422)
+        for path in ("/mcp", "/memories"):
+            head = (
+                f"POST {path} HTTP/1.1\r\nHost: {site.host}\r\nOrigin: {site.url}\r\n"
+                f"Authorization: Bearer {token}\r\nCookie: {site.cookie}={session}\r\n"
+            )
+            # By what it says, before any of it is there; and by what comes, where it says nothing.
+            assert site.raw(f"{head}Content-Length: {2 << 20}\r\n\r\n", 2).startswith("HTTP/1.1 413 ")
+            chunks = f"{1 << 20:x}\r\n{' ' * (1 << 20)}\r\n" * 2
+            answer = site.raw(f"{head}Transfer-Encoding: chunked\r\n\r\n{chunks}", 5)
+            assert answer.startswith("HTTP/1.1 413 ")
+        fields = [("body", "x"), *((f"f{number}", "x") for number in range(300))]
+        assert site.post("/memories", session, fields).status == 400
 
     def test_traversal(self, site: Site, session: str) -> None:
         for path in (
@@ -411,6 +621,34 @@ class TestRequests:
             assert site.get(path, session).status in (404, 307, 401)
 
 
+class TestLogs:
+    def test_a_failure_that_quotes_a_text(self, caplog: pytest.LogCaptureFixture) -> None:
+        """Of what fails neither the log nor the answer has more than its kind."""
+
+        async def failing(*_: object) -> None:
+            raise RuntimeError(SECRET)
+
+        sent: list[object] = []
+
+        async def send(message: object) -> None:
+            sent.append(message)
+
+        asyncio.run(guards.Failures(failing)({"type": "http", "method": "GET"}, None, send))  # type: ignore[arg-type]
+        assert "RuntimeError" in caplog.text
+        assert SECRET not in caplog.text + str(sent)
+        assert "500" in str(sent)
+
+    def test_what_is_asked_is_in_none(self, site: Site, token: str, session: str) -> None:
+        for path in (f"/memories?q={SECRET}", f"/login?code={token}", f"/memories/{SECRET}", f"/{SECRET}"):
+            site.get(path, session)
+        site.tool(token, "recall", query=SECRET)
+        site.tool(token, "remember", body=SECRET, bucket="other")
+        site.tool(token, SECRET)
+        site.rpc(SECRET, token=token)
+        site.raw(f"GET /{SECRET} HTTP/1.1\r\nHost : x\r\n\r\n")
+        site.check_log()
+
+
 class TestAddress:
     @pytest.mark.parametrize(
         ("host", "url"),
@@ -421,10 +659,15 @@ class TestAddress:
             ("127.0.0.1", "ftp://memory.example.org"),
             ("127.0.0.1", "https://memory.example.org/path"),
             ("127.0.0.1", "memory.example.org"),
+            ("127.0.0.1", "https://somebody@memory.example.org"),
+            ("127.0.0.1", "https://memory.example.org:99999"),
+            ("127.0.0.1", "https://memory.example.org#x"),
+            ("::ffff:192.168.1.5", None),
+            ("localhost.example.org", None),
         ],
     )
     def test_beyond_loopback_it_needs_https(self, host: str, url: str | None) -> None:
-        with pytest.raises(ValueError, match=r"https|URL"):
+        with pytest.raises(ValueError, match=r"https|URL|[Pp]ort"):
             Address(host, 8765, url)
 
     def test_its_names(self) -> None:
@@ -432,3 +675,18 @@ class TestAddress:
         assert local.hosts == {"127.0.0.1:8765", "localhost:8765", "[::1]:8765"}
         public = Address("0.0.0.0", 8765, "https://Memory.example.org")
         assert public.hosts == {"memory.example.org"}
+
+    @pytest.mark.long
+    def test_on_ipv6(self, site: Site, tmp_path: Path) -> None:
+        try:
+            server.listen("::1", 0).close()
+        except OSError:
+            pytest.skip("no IPv6")
+        with serving(site.conninfo, tmp_path / "log", "--host", "::1") as other:
+            assert other.url.startswith("http://[::1]:")
+            account = other.account()
+            token, session = other.token(account), other.session(account)
+            assert other.rpc("tools/list", token=token, Origin=other.url).status == 200
+            assert other.post("/memories", session, {"body": "x"}).status == 303
+            for host in ("evil.example", f"evil.example:{other.url.rpartition(':')[2]}", "[::1]", "::1"):
+                assert other.rpc("tools/list", token=token, Host=host).status in (400, 421)

@@ -224,7 +224,7 @@ def test_langgraph(db: Db, db_url: str) -> None:
     add_item(db, "memories", "nobody", {"text": SECRET})
     add_item(db, "alice.memories", "other", {"text": SECRET})
 
-    said = run(db_url, "langgraph.sql")
+    said = run(db_url, "langgraph_memories.sql")
     assert section(said, "What became of the rows:") == [["imported", "6", "2"], ["left out", "6", "1"]]
     assert [[origin, why[:30]] for origin, _, why in section(said, "What was left out, and why:")] == [
         ["alice.memories.other", "It belongs to no account."],
@@ -252,10 +252,14 @@ def test_langgraph(db: Db, db_url: str) -> None:
     assert shared not in {row["id"] for row in found.values()}
     assert {row["inserted_at"] for row in found.values()} == {"2025-03-04T05:06:07.000008+00:00"}
     assert {row["updated_at"] for row in found.values()} == {"2025-04-04T12:06:07+00:00"}
-    assert section(run(db_url, "langgraph.sql"), "What became of the rows:")[0] == ["already there", "6", "2"]
+    assert section(run(db_url, "langgraph_memories.sql"), "What became of the rows:")[0] == [
+        "already there",
+        "6",
+        "2",
+    ]
     assert stored(db) == found
 
-    said = run(db_url, "langgraph.sql", account=r"^(\w+)\.memories$", text="{text}")
+    said = run(db_url, "langgraph_memories.sql", account=r"^(\w+)\.memories$", text="{text}")
     assert section(said, "What became of the rows:") == [["imported", "1", "1"], ["left out", "11", "0"]]
     assert stored(db)[SECRET]["account"] == "alice"
 
@@ -270,15 +274,15 @@ def test_langgraph_with_embeddings(vectors: Db, db_url: str) -> None:
         " ('memories.alice', 'one', 'text', '[0.1,1e-7]'), ('memories.alice', 'two', 'text', '[3,4]'),"
         " ('memories.alice', 'two', '$', '[5,6]')"
     )
-    run(db_url, "langgraph.sql", model="two", dry_run="on", field="text")
-    run(db_url, "langgraph.sql", model="two")
+    run(db_url, "langgraph_memories.sql", model="two", dry_run="on", field="text")
+    run(db_url, "langgraph_memories.sql", model="two")
     assert {body: row["embedding"] for body, row in stored(db).items()} == {
         "one": [0.1, 1e-7],
         "two": None,
         "three": None,
     }
     db.execute("select memstore.delete_user(memstore.find_user('alice'))")
-    run(db_url, "langgraph.sql", model="two", field="$")
+    run(db_url, "langgraph_memories.sql", model="two", field="$")
     assert {body: row["embedding"] for body, row in stored(db).items()} == {
         "one": None,
         "two": [5, 6],
@@ -300,19 +304,19 @@ def test_a_key_that_another_namespace_has_too(db: Db, db_url: str, first: str) -
     db.execute(LANGGRAPH.encode())
     key = str(uuid4())
     add_item(db, first, key, {"text": "first"})
-    run(db_url, "langgraph.sql")
+    run(db_url, "langgraph_memories.sql")
     assert items(db) == {"first": key}
 
     add_item(db, "memories.alice.facts", key.upper(), {"text": "second"})
     db.execute("update store set created_at = created_at + interval '1 s' where prefix like '%facts'")
-    said = run(db_url, "langgraph.sql")
+    said = run(db_url, "langgraph_memories.sql")
     assert section(said, OUTCOME) == [["already there", "1", "1"], ["imported", "1", "1"]]
     both = items(db)
     assert both["first"] == key != both["second"]
 
     # The other way round: the second's id was made, and stays so when the key is its own.
     db.execute("delete from store where prefix = %s", [first])
-    said = run(db_url, "langgraph.sql")
+    said = run(db_url, "langgraph_memories.sql")
     assert section(said, OUTCOME) == [["already there", "1", "1"]]
     assert section(said, DELETED) == [[key, first.removeprefix("memories.")]]
     assert items(db) == both
@@ -385,7 +389,7 @@ def test_batches(db: Db, db_url: str, broken: int) -> None:
     db.execute(
         sql.SQL("alter database {} set track_functions = 'all'").format(sql.Identifier(db.info.dbname))
     )
-    said = run(db_url, "langgraph.sql")
+    said = run(db_url, "langgraph_memories.sql")
     outcome = dict(row[:2] for row in section(said, OUTCOME))
     assert outcome == {"imported": str(2500 - broken)} | ({"left out": "1"} if broken else {})
     assert value(db, "select live_memories from memstore.users") == 2500 - broken
@@ -411,14 +415,137 @@ def test_embeddings_of_bits(vectors: Db, db_url: str) -> None:
     db.execute((LANGGRAPH + LANGGRAPH_VECTORS.replace("vector(2)", "bit(3)")).encode())
     add_item(db, "memories.alice", "one", {"text": "one"})
     db.execute("insert into store_vectors values ('memories.alice', 'one', 'text', '011')")
-    said = run(db_url, "langgraph.sql", model="bits")
+    said = run(db_url, "langgraph_memories.sql", model="bits")
     assert section(said, "Embeddings that memstore has no form for:") == [["bit", "1"]]
     assert {body: row["embedding"] for body, row in stored(db).items()} == {"one": None}
 
 
+def stored_items(db: Db) -> dict[tuple[str, str], dict[str, Any]]:
+    """What memstore holds as items, by namespace and key."""
+    return {
+        (".".join(row["namespace"]), row["key"]): row
+        for (row,) in rows(
+            db,
+            "select to_jsonb(i) || jsonb_build_object('account', u.external_ref, 'embeddings', array("
+            " select e.field || ' ' || e.embedding_model || ' ' || e.embedding::text"
+            " from memstore.item_embeddings e where e.item_id = i.id order by 1))"
+            " from memstore.items i join memstore.users u on u.id = i.user_id",
+        )
+    }
+
+
+HERE_ALONE = "What is here alone, since it was deleted at the source or put here:"
+
+
+def test_langgraph_to_items(vectors: Db, db_url: str) -> None:
+    db = vectors
+    db.execute((LANGGRAPH + LANGGRAPH_VECTORS).encode())
+    id = str(uuid4())
+    add_item(db, "alice.facts", id, {"text": "One.", "null": None, "list": [{"a": None}]})
+    add_item(db, "bob.facts", id, {"text": "Another's."})
+    add_item(db, "alice.facts.a", "b", {"n": 7})
+    add_item(db, "alice.facts", "a.b", {"n": 8}, "2999-01-01")
+    add_item(db, "alice", "lives", {}, "2999-01-01")
+    db.execute("update store set ttl_minutes = 90 where key = 'lives'")
+    db.execute(
+        "insert into store_vectors (prefix, key, field_name, embedding) values"
+        " ('alice.facts', 'a.b', 'text', '[0.1,1e-7]'), ('alice.facts', 'a.b', '$.0', '[3,4]'),"
+        " ('alice.facts.a', 'b', '$', '[0,0]')"
+    )
+    add_item(db, "alice", "past", {"text": SECRET}, "2020-01-01")
+    add_item(db, "alice", "k" * 2001, {"text": SECRET})
+    add_item(db, "", "none", {"text": SECRET})
+    db.execute("insert into store values ('alice', 'list', '[1]'), ('alice', 'null', 'null')")
+
+    assert "Rolled back" in run(db_url, "langgraph.sql", account_segment="0", dry_run="on")
+    assert stored_items(db) == {}
+    said = run(db_url, "langgraph.sql", account_segment="0", model="two")
+    assert section(said, OUTCOME) == [
+        ["imported", "4", "2"],
+        ["imported without its embedding", "1", "1"],
+        ["left out", "5", "1"],
+    ]
+    assert [why[:20] for _, _, why in sorted(section(said, "What was left out, and why:"))] == [
+        "It belongs to no acc",
+        "key: A key has at le",
+        "value: A value is an",
+        "value: It is null.",
+        "It has expired in La",
+    ]
+    found = stored_items(db)
+    assert {path: row["account"] for path, row in found.items()} == {
+        ("alice.facts", id): "alice",
+        ("bob.facts", id): "bob",
+        ("alice.facts.a", "b"): "alice",
+        ("alice.facts", "a.b"): "alice",
+        ("alice", "lives"): "alice",
+    }
+    assert found["alice.facts", id]["value"] == {"text": "One.", "null": None, "list": [{"a": None}]}
+    assert {row["inserted_at"] for row in found.values()} == {"2025-03-04T05:06:07.000008+00:00"}
+    assert {row["updated_at"] for row in found.values()} == {"2025-04-04T12:06:07+00:00"}
+    assert found["alice", "lives"]["ttl_seconds"] == 5400
+    assert found["alice", "lives"]["expires_at"] == "2999-01-01T00:00:00+00:00"
+    assert found["alice.facts", "a.b"]["ttl_seconds"] == 3155760000
+    assert found["alice.facts", "a.b"]["embeddings"] == ["$.0 two {3,4}", "text two {0.1,1e-07}"]
+    assert found["alice.facts.a", "b"]["embeddings"] == []
+    assert value(db, "select sum(violations) from memstore.verify_store()") == 0
+
+    # Run again: what was put or renewed at the source is brought, what was put here stays.
+    bob = account_of(db, "bob")
+    db.execute(
+        "select memstore.put_items(%s, %s)",
+        [bob, json.dumps([{"namespace": ["bob", "facts"], "key": id, "value": {"text": "Here."}}])],
+    )
+    db.execute("update store set value = '{}', updated_at = updated_at + interval '1 s' where key = 'b'")
+    db.execute("update store set expires_at = '3000-01-01' where key = 'lives'")
+    db.execute("delete from store where key = 'a.b'")
+    said = run(db_url, "langgraph.sql", account_segment="0", model="two")
+    assert section(said, OUTCOME)[:2] == [["already there", "2", "2"], ["imported again", "1", "1"]]
+    assert [row[:2] for row in section(said, HERE_ALONE)] == [["alice", "alice.facts.a.b"]]
+    again = stored_items(db)
+    assert again["bob.facts", id]["value"] == {"text": "Here."}
+    assert again["alice.facts.a", "b"]["value"] == {}
+    assert again["alice", "lives"]["expires_at"] == "3000-01-01T00:00:00+00:00"
+    assert again["alice.facts", "a.b"] == found["alice.facts", "a.b"]
+    assert again.keys() == found.keys()
+
+
+def test_langgraph_to_items_of_one_account(db: Db, db_url: str) -> None:
+    db.execute(LANGGRAPH.encode())
+    db.execute("select memstore.configure(maximum_items => 3)")
+    for number in range(5):
+        add_item(db, f"user{number}.facts", "k", {"n": number})
+    said = run(db_url, "langgraph.sql", account="app")
+    assert section(said, OUTCOME) == [["imported", "5", "1"]]
+    assert section(said, "Accounts that hold more than others may:") == [["app", "5", "5"]]
+    assert section(run(db_url, "langgraph.sql", account="app"), OUTCOME) == [["already there", "5", "1"]]
+    assert section(said, HERE_ALONE) == []
+    for given in ({}, {"account": "app", "account_segment": "0"}):
+        run(db_url, "langgraph.sql", code=3, **given)
+
+
+def test_batches_of_items(vectors: Db, db_url: str) -> None:
+    db = vectors
+    db.execute((LANGGRAPH + LANGGRAPH_VECTORS.replace("vector(2)", "bit(3)")).encode())
+    db.execute(
+        "insert into store select 'alice.facts', 'key ' || i,"
+        " case when i = 1234 then '[]' else '{}'::jsonb end"
+        " from generate_series(1, 2500) i"
+    )
+    db.execute("insert into store_vectors values ('alice.facts', 'key 1', 'text', '011')")
+    db.execute(
+        sql.SQL("alter database {} set track_functions = 'all'").format(sql.Identifier(db.info.dbname))
+    )
+    said = run(db_url, "langgraph.sql", account_segment="0", model="bits")
+    assert section(said, OUTCOME) == [["imported", "2499", "1"], ["left out", "1", "1"]]
+    assert section(said, "Embeddings that memstore has no form for:") == [["bit", "1"]]
+    calls = "select calls from pg_stat_user_functions where funcname = 'import_items'"
+    assert value(db, calls) <= 3 + 2 * 10
+
+
 def test_a_recipe_without_its_table_leaves_nothing(db: Db, db_url: str) -> None:
-    for recipe in ("mem0.sql", "langgraph.sql"):
-        run(db_url, recipe, code=3)
+    for recipe in ("mem0.sql", "langgraph_memories.sql", "langgraph.sql"):
+        run(db_url, recipe, code=3, **({"account": "app"} if recipe == "langgraph.sql" else {}))
     assert not rows(db, "select from memstore.users")
 
 

@@ -114,6 +114,8 @@ update memstore.settings set next_share = 2;
 
 -- settings_speaker_share_shape
 update memstore.settings set speaker_share = 2;
+-- settings_time_share_shape
+update memstore.settings set time_share = 2;
 
 -- settings_source_share_shape
 update memstore.settings set source_share = null;

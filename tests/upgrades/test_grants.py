@@ -294,6 +294,16 @@ class TestNewFunctions:
 OWN = next(name for name in MIGRATIONS if name.endswith("-roles"))
 
 
+def test_a_role_whose_account_an_earlier_version_erased(store: Store) -> None:
+    store.execute(
+        "alter table memstore.account_roles disable trigger account_roles_release;"
+        "delete from memstore.account_roles; select memstore.drop_code()"
+    )
+    schema.migrate(store.conninfo)
+    assert store.held()["bound"] == set() and store.held()["all"] == API
+    assert store.listed("bound") == ()
+
+
 class TestAdoption:
     """Of roles that earlier versions granted the API, which recorded nothing."""
 

@@ -42,6 +42,11 @@ COMMANDS: dict[str, Command] = {}
 command = commands_of(COMMANDS)
 
 
+def counted(number: int) -> str:
+    """Tells how many memories."""
+    return "1 memory" if number == 1 else f"{number} memories"
+
+
 @command(
     "memstore remember 'I use pnpm, not npm.'",
     "git log -1 --format=%s | memstore remember - --bucket learned --source 'git log' --scope project:x",
@@ -149,7 +154,7 @@ def forget_scope(
     actor = session.existing()
     memories = session.store.iterate_memories(actor, include_superseded=True, scopes=[scope])
     number = sum(memory.scope is not None for memory in memories)
-    confirm(f"Forget the {number} memories of the scope {scope}?", yes)
+    confirm(f"Forget the {counted(number)} of the scope {scope}?", yes)
     session.clean_later()
     session.out.facts({"forgot": session.store.delete_scope(actor, scope)})
 
@@ -164,7 +169,7 @@ def erase(session: "Session", yes: Yes = False) -> None:
         raise UsageError("erase needs --account, with the account to erase")
     actor = session.existing()
     number = sum(1 for _ in session.store.iterate_memories(actor, include_superseded=True))
-    confirm(f"Erase the account {session.account} with its {number} memories?", yes)
+    confirm(f"Erase the account {session.account} with its {counted(number)}?", yes)
     session.clean_later()
     session.out.facts({"erased": session.store.delete_user(actor)})
 

@@ -75,8 +75,10 @@ def _print_accounts(session: "Session", only: UUID | None) -> None:
     from psycopg.rows import dict_row
 
     query = (
-        "select external_ref, id, live_memories, maximum_live_memories, steward, inserted_at"
-        " from memstore.users where erased_at is null and id = coalesce(%s, id) order by external_ref, id"
+        "select u.external_ref, u.id, u.live_memories, u.maximum_live_memories, u.stored_items,"
+        " coalesce(u.maximum_items, s.maximum_items) as maximum_items, u.steward, u.inserted_at"
+        " from memstore.users u cross join memstore.settings s"
+        " where u.erased_at is null and u.id = coalesce(%s, u.id) order by u.external_ref, u.id"
     )
     with session.connection.cursor(row_factory=dict_row) as cursor:
         session.out.records(
@@ -85,9 +87,10 @@ def _print_accounts(session: "Session", only: UUID | None) -> None:
                 row["external_ref"] or "",
                 str(row["id"]),
                 f"{row['live_memories']}/{row['maximum_live_memories']}",
+                f"{row['stored_items']}/{row['maximum_items']}",
                 "steward" if row["steward"] else "",
             ),
-            ("account", "id", "live/maximum", ""),
+            ("account", "id", "live/maximum", "items/maximum", ""),
         )
 
 
@@ -226,7 +229,7 @@ def settings(session: "Session") -> None:
 
 @command(
     "memstore configure maximum_attached=6 lexical_floor=0.1",
-    "memstore configure --account default maximum_live_memories=5000",
+    "memstore configure --account default maximum_live_memories=5000 maximum_items=20000",
 )
 def configure(
     session: "Session",
@@ -234,19 +237,22 @@ def configure(
 ) -> None:
     """Change settings; for the database's owner.
 
-    maximum_live_memories is for new accounts; with --account, it is for that account alone, which is created
-    where there is none.
+    maximum_live_memories is for new accounts, maximum_items for those that have none of their own; with
+    --account, they are for that account alone, which is created where there is none.
     """
     values = dict(map(_setting, changes))
     if not session.account_given:
         session.out.facts(asdict(session.store.configure(**values)))
         return
-    if values.keys() != {"maximum_live_memories"}:
-        raise UsageError("of one account, only maximum_live_memories can be set")
+    if not values.keys() <= {"maximum_live_memories", "maximum_items"}:
+        raise UsageError("of one account, only maximum_live_memories and maximum_items can be set")
     # In one transaction, as in `steward`.
     with session.connection.transaction():
         account = session.writer()
-        session.store.set_maximum_live_memories(account, **values)
+        if "maximum_live_memories" in values:
+            session.store.set_maximum_live_memories(account, values["maximum_live_memories"])
+        if "maximum_items" in values:
+            session.store.set_maximum_items(account, maximum_items=values["maximum_items"])
     _print_accounts(session, account)
 
 

@@ -4,7 +4,7 @@ import os
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 from memstore.cli.application import commands_of, progress
-from memstore.cli.errors import REFUSED, Exit, report
+from memstore.cli.errors import REFUSED, Exit, UsageError, report
 from memstore.cli.output import complain, printable_json
 from memstore.cli.parameters import Argument, Command, Option
 
@@ -21,6 +21,7 @@ command = commands_of(COMMANDS)
 
 @command(
     "memstore import memories.jsonl",
+    "memstore import --from server-memory memory.jsonl",
     """echo '{"body": "I use pnpm.", "id": "8e2f5c0e-7d0f-4f0e-9d5e-0c4b6f1f2a77"}' | memstore import -""",
     name="import",
 )
@@ -29,8 +30,12 @@ def import_(
     file: Annotated[BinaryIO, Argument("FILE", "JSON Lines; - reads standard input.", file=True)],
     batch: Annotated[int, Option(metavar="NUMBER", min=1, help="The lines of one transaction.")] = 1000,
     raise_ceiling: Annotated[
-        bool, Option("--raise-ceiling", help="Of an export: raise ceilings that are too low for it.")
+        bool, Option("--raise-ceiling", help="Raise a ceiling that is too low for it; for the owner.")
     ] = False,
+    source: Annotated[
+        str | None,
+        Option("--from", metavar="PROGRAM", help="server-memory, if MCP's own memory server wrote it."),
+    ] = None,
 ) -> None:
     """Remember what a file has: a JSON object a line.
 
@@ -39,9 +44,14 @@ def import_(
 
     An export by memstore export keeps its ids, times and history, and is imported completely or not at all;
     for the database's owner.
+
+    What server-memory wrote becomes memories of the scopes entity:NAME: a memory for each observation, each
+    entity and each relation. Lines that can't be imported are named and left out. It can be imported again.
     """
     from memstore.cli.importing import Import, LineRefused
 
+    if source not in (None, "server-memory"):
+        raise UsageError("--from takes server-memory")
     session.clean_later(deleted=False)
     work = Import(
         session.connection,
@@ -52,7 +62,7 @@ def import_(
     try:
         # A pipe has the size 0.
         with progress(lambda: os.fstat(file.fileno()).st_size or None, in_bytes=True) as advance:
-            for size in work.run(file, batch):
+            for size in work.run(file, batch) if source is None else work.run_graph(file, batch):
                 advance(size)
     except LineRefused as refused:
         code = report(refused.refusal, f"{refused.where}: ")
@@ -62,6 +72,11 @@ def import_(
             complain(f"Nothing of that batch is kept. Before it, {work.imported} memories were imported.")
         raise Exit(code) from None
     session.out.facts({"imported": work.imported, "already_there": work.already_there})
+    for left_out in work.refused:
+        report(left_out.refusal, f"{left_out.where}: ")
+    if work.refused:
+        complain("These lines were left out. The others are kept, and stay as they are if they come again.")
+        raise Exit(REFUSED)
     if work.replaced_otherwise:
         complain(
             f"{work.replaced_otherwise} memories that were there are not replaced as in the file; they stay."

@@ -33,7 +33,7 @@ Returns
   the login's id, its secret, and when it ends
 Errors
   actor_unknown
-  argument_invalid  lifetime is not above 0, or scopes has operator
+  argument_invalid  scopes has operator
   steward_required  the account is no steward
   quota_reached     the account has 100 live logins
   rules of tokens

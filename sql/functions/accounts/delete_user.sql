@@ -41,6 +41,10 @@ declare
   );
   v_deleted bigint;
 begin
+  -- Before the accounts, as in bind_role: the trigger that takes back a role's grants with its last account locks it too.
+  if exists (select from memstore.account_roles a where a.user_id = delete_user.actor) then
+    lock table memstore.api_roles in share row exclusive mode;
+  end if;
   -- Accounts in the order of their ids, and the erased one exclusively.
   perform 1
   from memstore.users u

@@ -13,7 +13,8 @@ create or replace function memstore.configure(
   registered_models_only boolean default null,
   user_floor double precision default null,
   score_share double precision default null,
-  maximum_items integer default null
+  maximum_items integer default null,
+  time_share double precision default null
 )
 returns memstore.settings
 language plpgsql
@@ -49,8 +50,11 @@ Arguments
   user_floor                   double precision  0 to 1: the semantic score that makes a user memory eligible which has
                                                  one and no word of the turn; 0, the default, leaves none out
   score_share                  double precision  0 to 1: the share of the best eligible score that a memory with a
-                                                 semantic score needs to be eligible; 0, the default, leaves none out
+                                                 semantic score needs to be eligible, unless it is nearly as near in
+                                                 meaning as the nearest; 0, the default, leaves none out
   maximum_items                integer           the items of an account that has no maximum of its own, 0 or more
+  time_share                   double precision  0 to 1: by how much more a memory counts that was written in a month or
+                                                 year that the turn names
 Returns
   the settings
 Errors
@@ -79,6 +83,7 @@ begin
   v_settings.user_floor := coalesce(configure.user_floor, v_settings.user_floor);
   v_settings.score_share := coalesce(configure.score_share, v_settings.score_share);
   v_settings.maximum_items := coalesce(configure.maximum_items, v_settings.maximum_items);
+  v_settings.time_share := coalesce(configure.time_share, v_settings.time_share);
   if not memstore.settings_obey(v_settings) then
     perform memstore.refuse_row('settings', memstore.settings_broken(v_settings));
   end if;
@@ -99,7 +104,8 @@ begin
     registered_models_only = v_settings.registered_models_only,
     user_floor = v_settings.user_floor,
     score_share = v_settings.score_share,
-    maximum_items = v_settings.maximum_items;
+    maximum_items = v_settings.maximum_items,
+    time_share = v_settings.time_share;
   return v_settings;
 end
 $$;

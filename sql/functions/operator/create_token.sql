@@ -42,7 +42,7 @@ Returns
   the token's id, its secret, and when it ends
 Errors
   actor_unknown
-  argument_invalid  lifetime is not above 0, or kind is none of the two
+  argument_invalid  kind is none of the two
   steward_required  the account is no steward
   quota_reached     the account has 100 live tokens of this kind
   rules of tokens

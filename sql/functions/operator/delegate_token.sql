@@ -36,7 +36,6 @@ Arguments
 Returns
   the token's id, its secret, and when it ends
 Errors
-  argument_invalid  lifetime is not above 0
   token_invalid     there is no such session
   scope_missing     the session has not all of the scopes
   steward_required  the account is no steward any more

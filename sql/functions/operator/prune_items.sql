@@ -28,6 +28,8 @@ Errors
   argument_invalid  maximum is not 1 to 100,000
 */
 declare
+  -- No index is read up to a volatile function.
+  v_now timestamptz := clock_timestamp();
   v_ids uuid[];
   v_deleted bigint;
 begin
@@ -37,7 +39,7 @@ begin
   v_ids := array(
     select i.id
     from memstore.items i
-    where i.expires_at <= clock_timestamp()
+    where i.expires_at <= v_now
     order by i.expires_at
     limit coalesce(prune_items.maximum, 10000)
   );
@@ -51,7 +53,7 @@ begin
     select i.id
     from memstore.items i
     where i.id = any (v_ids)
-    and i.expires_at <= clock_timestamp()
+    and i.expires_at <= v_now
     order by i.id
     for update
   );

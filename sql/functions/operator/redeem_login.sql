@@ -33,7 +33,6 @@ Arguments
 Returns
   the account, the session's id, and when it ends
 Errors
-  argument_invalid  lifetime is not above 0
   token_invalid
   quota_reached     the account has 100 live sessions
   rules of tokens

@@ -36,9 +36,5 @@ begin
   if not found then
     perform memstore.refuse_argument('role', 'the name of a role that is bound to the account');
   end if;
-
-  if not exists (select from memstore.account_roles a where a.role = v_role) then
-    perform memstore.revoke_api(unbind_role.role);
-  end if;
 end
 $$;

@@ -54,6 +54,7 @@ Invariants
   claim_statuses     the stored statuses are those that the records give
   open_challenges    the stored open challenges, and which suspend, are those that the records give
   challenge_limit    no account has more open challenges than it may
+  token_limit        no account has more live tokens of a kind than it may
   claim_counter      the stored number of admitted claims is that of the records
   admitted_claims    what system recall reads are the live claims whose status is admitted
   claim_languages    the stored numbers of claims by language are theirs
@@ -383,6 +384,14 @@ begin
     having count(*) > memstore.maximum_open_challenges()
 
     union all
+    select 'token_limit', t.user_id::text
+    from memstore.tokens t
+    where t.revoked_at is null
+    and t.expires_at > clock_timestamp()
+    group by t.user_id, t.kind
+    having count(*) > memstore.maximum_tokens()
+
+    union all
     select 'claim_counter', 'claim_counter'
     from memstore.claim_counter c
     where c.admitted <> (select count(*) from verdicts v where v.verdict = 'admitted')
@@ -449,7 +458,8 @@ begin
     'erased_accounts', 'owners', 'chain_targets', 'chain_times', 'chain_order', 'chain_loops', 'chain_borders',
     'search_vectors', 'item_versions', 'tombstones',
     'model_names', 'model_dimensions', 'record_targets', 'record_authors', 'record_slugs', 'refutations',
-    'claim_statuses', 'open_challenges', 'challenge_limit', 'claim_counter', 'admitted_claims', 'claim_languages',
+    'claim_statuses', 'open_challenges', 'challenge_limit', 'token_limit', 'claim_counter', 'admitted_claims',
+    'claim_languages',
     'claim_words', 'claim_signs', 'bound_roles', 'guards'
   ]) with ordinality i (name, position)
   left join broken b on b.invariant = i.name

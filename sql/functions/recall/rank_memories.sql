@@ -41,13 +41,18 @@ it in the same source_ref has it, by next_share where the one after it has, by t
 before or after has, and of several by the largest. The semantic score is the cosine similarity of the embeddings,
 where both are of one model; a negative one counts 0. A learned memory is eligible with either above its floor. A user
 memory always is, unless it has a semantic score below user_floor and no word of the turn. One with a semantic score has
-to have at least score_share of the best score of an eligible memory, too. Of several with one body the best alone is
-eligible.
+to have at least score_share of the best score of an eligible memory, too, or more than 0.8 of the best semantic score
+of one. Of several with one body the best alone is eligible.
 
 The fused score f is 0.6 of the lexical and 0.4 of the semantic one where the turn has an embedding, else the lexical
 one. Of a memory that the turn names, b = f * (1 + speaker_share), of another b = f; and
 
   score = (b + source_share * the largest b of its source_ref) / ((1 + speaker_share) * (1 + source_share))
+
+Where the turn names months or years, and time_share is above 0, b of a memory that was written in one of them, in UTC, is
+1 + time_share times as large, and every score is divided by 1 + time_share. Months count in English, years from 1900 to
+2099 in figures; where both are named, both must fit. March, April, May, June and August, which are other words and names
+too, count after a word such as in, since or last, or beside a number; 2024-06 names both.
 
 A memory without source_ref is its own source. The turn names a memory whose body begins with a label, as in
 "Anna Lee: I moved": at most three words and a colon, within 42 characters, the first word one of the turn, as it is

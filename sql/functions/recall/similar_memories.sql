@@ -30,8 +30,9 @@ supersede_memory corrects it, and supersede_with puts a memory in its place that
 
 The candidates are those of rank_memories, and so is the score, without neighbours, label and source: the share of the
 body's words that a memory has, and with an embedding 0.6 of that and 0.4 of the cosine similarity. Similar is what
-scores at least 0.35; where the embeddings don't compare, what has at least 0.25 of the words; and what has the same
-body, whatever it scores.
+scores at least 0.35 and has at least half of the words or a similarity of at least 0.4, since facts of one person share
+words without being about one thing; where the embeddings don't compare, what has at least 0.25 of the words; and what
+has the same body, whatever it scores.
 
 Arguments
   actor            uuid     the account
@@ -109,7 +110,7 @@ begin
     from scored s
     full join twins t on t.id = s.id
     where t.id is not null
-    or s.score >= 0.35
+    or s.score >= 0.35 and (s.semantic_score >= 0.4 or s.lexical_score >= 0.5)
     or s.semantic_score is null and s.lexical_score >= 0.25
     order by identical desc, score desc, inserted_at desc, id
     limit coalesce(similar_memories.maximum, 3)

@@ -8,7 +8,7 @@ as $$
 schema_version: returns the number of the newest migration that these functions were written for.
 
 Example:
-  select memstore.schema_version() >= 21;
+  select memstore.schema_version() >= 24;
 Result:
   t
 
@@ -19,5 +19,5 @@ Returns
 Errors
   none
 */
-  select 21
+  select 24
 $$;

@@ -22,6 +22,8 @@ declare
   v_ids uuid[] := array_fill(null::uuid, array[cardinality(candidates)]);
   v_versions bigint[] := array_fill(null::bigint, array[cardinality(candidates)]);
   v_embedded boolean := false;
+  v_overwritten integer := 0;
+  v_deleted integer := 0;
   v_item integer;
   v_model record;
   v_written record;
@@ -46,16 +48,6 @@ begin
     if found then
       perform memstore.refuse('item_changed', 'if_version', 'Item ' || v_item);
     end if;
-  end if;
-
-  -- First, to make room. Their embeddings go by the foreign key.
-  if exists (select from unnest(candidates) c where c.value is null) then
-    delete from memstore.items i
-    using unnest(candidates) c
-    where c.value is null
-    and i.user_id = c.user_id
-    and i.namespace = c.namespace
-    and i.key = c.key;
   end if;
 
   for v_written in
@@ -91,6 +83,7 @@ begin
     v_ids[v_written.ordinality] := v_written.id;
     v_versions[v_written.ordinality] := v_written.version;
     v_embedded := v_embedded or v_written.embedded;
+    v_overwritten := v_overwritten + 1;
   end loop;
   -- A statement that writes no row fires its triggers all the same.
   if v_embedded then
@@ -98,13 +91,21 @@ begin
     where e.item_id = any (v_ids);
   end if;
 
+  if v_overwritten < cardinality(candidates) then
+    v_deleted := (select count(*) from unnest(candidates) c where c.value is null);
+    -- Before the new ones, to make room. Their embeddings go by the foreign key.
+    if v_deleted > 0 then
+      delete from memstore.items i
+      using unnest(candidates) c
+      where c.value is null
+      and i.user_id = c.user_id
+      and i.namespace = c.namespace
+      and i.key = c.key;
+    end if;
+  end if;
+
   v_item := 0;
-  if exists (
-    select
-    from unnest(candidates) with ordinality c
-    where c.value is not null
-    and v_ids[c.ordinality] is null
-  ) then
+  if v_overwritten + v_deleted < cardinality(candidates) then
     for v_written in
       insert into memstore.items as i (
         id, user_id, namespace, key, value, indexed, language, ttl_seconds, expires_at, inserted_at, updated_at

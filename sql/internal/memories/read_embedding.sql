@@ -14,7 +14,7 @@ begin
   v_text := numbers::text;
   -- The usual numbers all at once. A longer run of digits may be beyond a real's range, and its cast fail.
   if v_text !~ '[0-9]{38}' then
-    return translate(v_text, '[]', '{}')::real[];
+    return replace(replace(v_text, '[', '{'), ']', '}')::real[];
   end if;
   -- The cast fails beyond a real's range: too large a number becomes infinity, which the rule refuses, and too small a
   -- one zero. 1e-45 is the smallest real.

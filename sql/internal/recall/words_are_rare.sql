@@ -6,21 +6,39 @@ returns boolean
 language plpgsql
 stable
 security invoker
+-- The sample comes from memories_account_body_idx, whatever the statistics say.
+set enable_sort = off
 as $$
 declare
   v_most bigint;
+  v_words tsquery[];
 begin
   if not memstore.words_are_indexed(actor) then
+    return false;
+  end if;
+  v_words := array(
+    select memstore.any_lexeme(memstore.query_lexemes(l.language, query))
+    from unnest(languages) with ordinality l (language, place)
+    order by l.place
+  );
+  -- Where one in eight of a sample has a word, the index isn't asked, which would read the account's part of it for
+  -- nothing. In the order of their bodies' hashes, so that the newest count no more than others.
+  if (
+    select count(*) filter (where m.superseded_at is null and m.search_vector @@ v_words[array_position(languages, m.language)]) > 37
+    from (
+      select m.superseded_at, m.search_vector, m.language
+      from memstore.memories m
+      where m.user_id = actor
+      order by hashtextextended(m.body, 0)
+      limit 300
+    ) m
+  ) then
     return false;
   end if;
   v_most := (select sum(c.n) from unnest(counts) c (n))::bigint / 15;
   return v_most >= (
     select count(*)
-    from (
-      select memstore.any_lexeme(memstore.query_lexemes(l.language, query)) as any_word
-      from unnest(languages) l (language)
-      offset 0
-    ) t
+    from unnest(v_words) t (any_word)
     cross join lateral (
       select m.id
       from memstore.memories m

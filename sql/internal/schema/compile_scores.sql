@@ -212,7 +212,14 @@ declare
         s.source_ref,
         s.inserted_at,
         memstore.fuse(s.lexical, greatest(s.similarity, 0), v_hybrid)
-          * case when s.named then 1 + v_speaker_share else 1 end as score,
+          * case when s.named then 1 + v_speaker_share else 1 end
+          * case
+            when v_dated
+              and (v_months = '{}' or extract(month from s.inserted_at at time zone 'UTC')::integer = any (v_months))
+              and (v_years = '{}' or extract(year from s.inserted_at at time zone 'UTC')::integer = any (v_years))
+            then 1 + v_time_share
+            else 1
+          end as score,
         round(1e6 * s.lexical) / 1e6 as lexical_score,
         round(1e6 * case when s.similarity < 0 then 0 else s.similarity end) / 1e6 as semantic_score,
         s.carried
@@ -226,7 +233,7 @@ declare
         f.inserted_at,
         round(
           1e6 * (f.score + v_source_share * case when f.source_ref is null then f.score else max(f.score) over source end)
-            / ((1 + v_speaker_share) * (1 + v_source_share))
+            / ((1 + v_speaker_share) * (1 + v_source_share) * case when v_dated then 1 + v_time_share else 1 end)
         ) / 1e6 as score,
         f.lexical_score,
         f.semantic_score,
@@ -389,6 +396,8 @@ $$;
         v_score_share = 0
         or f.semantic_score is null
         or f.score >= v_score_share * (select max(r.score) from ranked r where r.eligible)
+        -- What answers a turn's second question may have none of its words.
+        or f.semantic_score > 0.8 * (select max(r.semantic_score) from ranked r where r.eligible)
       )$$;
   c_by_words constant text := $$
   if v_embedding is null then
@@ -410,6 +419,10 @@ $$;
   v_next_share double precision := 0::double precision;
   v_speaker_share double precision := 0::double precision;
   v_source_share double precision := 0::double precision;
+  v_time_share double precision := 0::double precision;
+  v_months integer[];
+  v_years integer[];
+  v_dated boolean := false;
   v_user_floor double precision;
   v_words text[];
   v_patterns text[];$$;
@@ -423,6 +436,12 @@ $$;
     v_next_share := v_settings.next_share;
     v_speaker_share := v_settings.speaker_share;
     v_source_share := v_settings.source_share;
+    v_time_share := v_settings.time_share;
+  end if;
+  if v_time_share > 0 then
+    select t.months, t.years, t.months <> '{}' or t.years <> '{}'
+    into v_months, v_years, v_dated
+    from memstore.query_times(query) t;
   end if;
   if v_speaker_share > 0 then
     v_words := memstore.query_lexemes('simple', query);

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import threading
 from typing import Any
 
+import httpx2
 import pytest
+from anthropic import Anthropic, AsyncAnthropic
 from anthropic.lib.tools import ToolError
 
 from memstore import Store
-from memstore.integrations.anthropic import MemstoreMemoryTool
+from memstore.integrations.anthropic import AsyncMemstoreMemoryTool, MemstoreMemoryTool
 
 
 @pytest.fixture
@@ -90,3 +94,69 @@ def test_another_account_sees_none(tool: MemstoreMemoryTool, store: Store, custo
     assert "a.txt" not in run(other, "view", path="/memories")
     tool.clear_all_memory()
     assert "a.txt" not in run(tool, "view", path="/memories")
+
+
+def answers(*contents: list[dict[str, Any]]) -> tuple[httpx2.MockTransport, list[Any]]:
+    """The service, which answers these, one after the other; and what it was sent."""
+    waiting, sent = list(contents), []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        sent.append(json.loads(request.content))
+        content = waiting.pop(0)
+        ends = "tool_use" if any(block["type"] == "tool_use" for block in content) else "end_turn"
+        message = {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": "claude",
+            "content": content,
+            "stop_reason": ends,
+            "stop_sequence": None,
+            "usage": {"input_tokens": 1, "output_tokens": 1},
+        }
+        return httpx2.Response(200, json=message)
+
+    return httpx2.MockTransport(answer), sent
+
+
+def use(**command: Any) -> list[dict[str, Any]]:
+    return [{"type": "tool_use", "id": "toolu_1", "name": "memory", "input": command}]
+
+
+DONE = [{"type": "text", "text": "Done."}]
+NOTE = {"path": "/memories/notes.md", "file_text": "Ship on Friday.\n"}
+ASKED: dict[str, Any] = {
+    "model": "claude",
+    "max_tokens": 100,
+    "messages": [{"role": "user", "content": "Go on."}],
+}
+
+
+def test_a_program(store: Store, customer: str) -> None:
+    """As the documentation of the tool has it: the runner does what the model asks for, and tells it."""
+    actor = store.create_user(external_ref=customer)
+    transport, sent = answers(use(command="create", **NOTE), use(command="view", path="/etc/passwd"), DONE)
+    client = Anthropic(api_key="none", http_client=httpx2.Client(transport=transport))
+    runner = client.beta.messages.tool_runner(tools=[MemstoreMemoryTool(store, actor)], **ASKED)
+    assert runner.until_done().content[0].text == "Done."
+    assert sent[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
+    (_, first, second) = (each["messages"][-1] for each in sent)
+    assert "created successfully" in str(first["content"])
+    assert second["content"][0]["is_error"] and "must start with /memories" in str(second["content"])
+    assert store.get_items(actor, [{"namespace": ["memories"], "key": "notes.md"}])
+
+
+async def test_a_program_in_an_event_loop(store: Store, customer: str) -> None:
+    async def converse(number: int) -> str:
+        actor = store.create_user(external_ref=f"{customer}-{number}")
+        text = f"Of {number}."
+        transport, sent = answers(
+            use(command="create", **NOTE | {"file_text": text}), use(command="view", path=NOTE["path"]), DONE
+        )
+        client = AsyncAnthropic(api_key="none", http_client=httpx2.AsyncClient(transport=transport))
+        tools = [AsyncMemstoreMemoryTool(store, actor)]
+        await client.beta.messages.tool_runner(tools=tools, **ASKED).until_done()
+        return str(sent[-1]["messages"][-1]["content"])
+
+    told = await asyncio.gather(*map(converse, range(10)))
+    assert all(f"Of {number}." in each for number, each in enumerate(told))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from typing import Any
 
@@ -78,6 +79,36 @@ async def test_users_and_applications_are_apart(async_store: AsyncStore, custome
     assert not (await memory.search_memory(app_name=APP, user_id=customer, query="alpha")).memories
 
 
+@pytest.mark.parametrize("forget", ["service", "store", "all"])
+async def test_a_deleted_event_stays_deleted(async_store: AsyncStore, customer: str, forget: str) -> None:
+    """Whoever deleted it, also in a session that goes on, which is added as a whole again."""
+    memory, sessions = MemstoreMemoryService(async_store), InMemorySessionService()
+    session = await sessions.create_session(app_name=APP, user_id=customer, session_id="s")
+    for text in ("Alpha one", "Alpha two"):
+        await sessions.append_event(session, said(text))
+    await memory.add_session_to_memory(session)
+    found = (await memory.search_memory(app_name=APP, user_id=customer, query="alpha")).memories
+    (one,) = [entry for entry in found if "one" in entry.content.parts[0].text]
+    actor = await async_store.find_user(customer)
+    if forget == "service":
+        await memory.delete_memory(app_name=APP, user_id=customer, memory_id=one.id)
+    elif forget == "store":
+        await async_store.delete_memory(actor, one.id)
+    else:
+        await async_store.delete_scope(actor, APP)
+    await sessions.append_event(session, said("Alpha three"))
+    # Of two at once neither brings it back, nor adds one twice.
+    await asyncio.gather(*(memory.add_session_to_memory(session) for _ in range(4)))
+    found = await memory.search_memory(app_name=APP, user_id=customer, query="alpha")
+    left = {"Alpha three"} if forget == "all" else {"Alpha two", "Alpha three"}
+    assert sorted(texts(found)) == sorted(left)
+    # After an erasure nothing is known of it.
+    await async_store.delete_user(actor)
+    await memory.add_session_to_memory(session)
+    found = await memory.search_memory(app_name=APP, user_id=customer, query="alpha")
+    assert set(texts(found)) == {"Alpha one", "Alpha two", "Alpha three"}
+
+
 async def test_long_and_empty_texts(async_store: AsyncStore, customer: str) -> None:
     memory = MemstoreMemoryService(async_store)
     events = [said("word " * 2000 + "unicorn"), said("   "), Event(id="x", author="user")]
@@ -102,3 +133,5 @@ async def test_memories_and_the_ceiling(async_store: AsyncStore, customer: str) 
         await memory.add_events_to_memory(
             app_name=APP, user_id=customer, events=[said(f"event {n}") for n in range(300)]
         )
+    actor = await async_store.find_user(customer)
+    assert len(await async_store.list_memories(actor)) == 1

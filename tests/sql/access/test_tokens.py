@@ -95,10 +95,11 @@ class TestCreateToken:
             ({"scopes": ["all"]}, "tokens_scopes_shape", "scopes"),
             ({"scopes": ["recall", None]}, "tokens_scopes_shape", "scopes"),
             ({"scopes": ["steward"]}, "steward_required", "scopes"),
-            ({"lifetime": "0"}, "argument_invalid", "lifetime"),
-            ({"lifetime": "-1 day"}, "argument_invalid", "lifetime"),
-            ({"lifetime": "101 years"}, "argument_invalid", "lifetime"),
-            ({"lifetime": "290000 years"}, "argument_invalid", "lifetime"),
+            ({"lifetime": "0"}, "tokens_expires_at_shape", "expires_at"),
+            ({"lifetime": "-1 day"}, "tokens_expires_at_shape", "expires_at"),
+            ({"lifetime": "-170000000 years"}, "tokens_expires_at_shape", "expires_at"),
+            ({"lifetime": "101 years"}, "tokens_expires_at_shape", "expires_at"),
+            ({"lifetime": "170000000 years"}, "tokens_expires_at_shape", "expires_at"),
             ({"kind": "session"}, "argument_invalid", "kind"),
             ({"kind": "login"}, "tokens_expires_at_shape", "expires_at"),
             ({"user_id": uuid4()}, "actor_unknown", "user_id"),
@@ -124,6 +125,36 @@ class TestCreateToken:
         first = value(db, "select id from memstore.tokens where kind = 'agent' limit 1")
         rows(db, "select memstore.revoke_token(%s, %s)", account, first)
         token_of(db, account)
+
+    @pytest.mark.parametrize(
+        "statement",
+        [
+            "insert into memstore.tokens (user_id, kind, name, scopes, digest, expires_at)"
+            " values (%s, 'agent', 'x', '{recall}', sha256('x'), now() + interval '1 day')",
+            "update memstore.tokens set revoked_at = null where user_id = %s and revoked_at is not null",
+            "update memstore.tokens set kind = 'agent' where user_id = %s and kind = 'session'",
+            "update memstore.tokens set expires_at = now() + interval '1 day'"
+            " where user_id = %s and expires_at < now()",
+        ],
+    )
+    def test_not_by_plain_sql_either(self, db: psycopg.Connection, account: UUID, statement: str) -> None:
+        ended = token_of(db, account)
+        db.execute(
+            b"update memstore.tokens set inserted_at = now() - interval '2 days',"
+            b" expires_at = now() - interval '1 day' where digest = %s",
+            (digest(ended),),
+        )
+        token_of(db, account)
+        rows(db, "select memstore.revoke_token(user_id, id) from memstore.tokens where expires_at > now()")
+        session_of(db, account, "recall")
+        for _ in range(100):
+            token_of(db, account)
+        with refused("quota_reached", "name"):
+            db.execute(statement.encode(), (account,))
+        # What makes none live goes on.
+        db.execute(
+            b"update memstore.tokens set name = 'y', last_used_at = now() where user_id = %s", (account,)
+        )
 
     def test_what_ended_long_ago_goes(self, db: psycopg.Connection, account: UUID) -> None:
         for kind, ago in (("agent", 89), ("agent", 91), ("session", 1)):
@@ -224,7 +255,7 @@ class TestAuthenticateToken:
         assert caught.value.diag.message_primary == "There is no such token."
 
     def test_of_an_erased_account(self, db: psycopg.Connection, account: UUID) -> None:
-        """Also where its row stays, and a token was written to it by plain SQL."""
+        """Its row stays: it gets no token by plain SQL, and one past the triggers counts for none."""
         judge = steward_of(db, "judge")
         claim = insert(db, judge, "c", **SYSTEM)["id"]
         call_one(db, "challenge_memory", actor=account, memory_id=claim, ground="No.")
@@ -232,11 +263,15 @@ class TestAuthenticateToken:
         stored = rows(db, "select digest from memstore.tokens")[0][0]
         rows(db, "select memstore.delete_user(%s)", account)
         assert value(db, "select count(*) from memstore.tokens") == 0
-        db.execute(
+        written = (
             b"insert into memstore.tokens (user_id, kind, name, scopes, digest, expires_at)"
-            b" values (%s, 'agent', 'x', '{recall}', %s, now() + interval '1 day')",
-            (account, stored),
+            b" values (%s, 'agent', 'x', '{recall}', %s, now() + interval '1 day')"
         )
+        with refused("actor_unknown", "user_id"):
+            db.execute(written, (account, stored))
+        db.execute("set local session_replication_role = replica")
+        db.execute(written, (account, stored))
+        db.execute("set local session_replication_role = origin")
         with refused("token_invalid"):
             call_one(db, "authenticate_token", digest=digest(token))
         assert ("erased_accounts", 1) in rows(db, "select invariant, violations from memstore.verify_store()")

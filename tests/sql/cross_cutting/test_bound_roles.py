@@ -333,9 +333,36 @@ class TestReach:
         rows(db, "select memstore.delete_user(%s)", account_of(db, "a"))
         rows(db, "select memstore.delete_user(%s)", account_of(db, "b"))
         assert rows(db, "select role from memstore.account_roles") == []
-        with refused("actor_unknown", "actor"):
-            bodies(agent)
+        denied(agent, "select memstore.my_list_memories()")
+        assert rows(db, "select from memstore.list_roles() where bundle = 'bound'") == []
         assert violations(db) == set()
+
+    @pytest.mark.parametrize(
+        "way", ["delete_user", "unbind_role", "delete from account_roles", "delete from users"]
+    )
+    def test_a_role_without_an_account_reads_none(
+        self, way: str, connect: Connect, roles: dict[str, str], db: psycopg.Connection, victim: UUID
+    ) -> None:
+        """Where it may read the tables: memstore.actor counts for roles that are bound to no account."""
+        agent = connect(user=roles["agent"])
+        for table in TABLES:
+            db.execute(f"grant select on memstore.{table} to {roles['agent']}".encode())
+        account = account_of(db, "a")
+        rows(db, "select memstore.bind_role(%s, %s)", roles["agent"], account_of(db, "b"))
+        for owner in (account_of(db, "b"), account):
+            assert rows(agent, "select count(*) > 0 from memstore.memories") == [(True,)]
+            if way == "delete_user":
+                rows(db, "select memstore.delete_user(%s)", owner)
+            elif way == "unbind_role":
+                rows(db, "select memstore.unbind_role(%s, %s)", roles["agent"], owner)
+            elif way == "users":
+                db.execute("delete from memstore.memories where user_id = %s", [owner])
+                db.execute("delete from memstore.users where id = %s", [owner])
+            else:
+                db.execute("delete from memstore.account_roles where user_id = %s", [owner])
+        agent.execute("select set_config('memstore.actor', %s, false)", [str(victim)])
+        denied(agent, "select body from memstore.memories")
+        denied(agent, "select memstore.my_list_memories()")
 
 
 def _claim(db: psycopg.Connection) -> UUID:

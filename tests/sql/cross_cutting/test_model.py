@@ -660,8 +660,10 @@ class Machine(RuleBasedStateMachine):
 
     @invariant()
     def recalls(self) -> None:
-        """One of many, at each step."""
+        """One of many, at each step; of none once all accounts are erased."""
         self.steps += 1
+        if not self.accounts:
+            return
         chance = Random(self.steps)
         turn = " ".join(chance.sample(WORDS, chance.randint(1, 3)))
         vector = chance.choice([None, (1.0, 0.0), (1.0, 0.5)])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+from random import Random
 from typing import Any
 from uuid import UUID
 
@@ -133,6 +135,53 @@ def test_what_no_read_understands_is_refused(
 def test_a_dollar_within_a_key_is_none_of_an_operators(db: Db, account: UUID) -> None:
     insert(db, account, "x", metadata={"a$b": "$c", "d": {"$e": 1}})
     assert told(call(db, "list_memories", actor=account, filter={"a$b": "$c", "d": {}})) == "x"
+
+
+def has_operator(given: Any) -> bool:
+    if isinstance(given, dict):
+        return any(key.startswith("$") or has_operator(value) for key, value in given.items())
+    return isinstance(given, list) and any(map(has_operator, given))
+
+
+def random_json(chance: Random, depth: int) -> Any:
+    text = "".join(chance.choices('$$"\\:{}[], kä\n', k=chance.randrange(6)))
+    if depth == 0 or chance.random() < 0.3:
+        return chance.choice([text, text, 1, None, True])
+    parts = [random_json(chance, depth - 1) for _ in range(chance.randrange(4))]
+    if chance.random() < 0.4:
+        return parts
+    return {"".join(chance.choices('$"\\: {k', k=chance.randrange(4))): part for part in parts}
+
+
+def test_which_keys_are_operators(db: Db) -> None:
+    """Whatever quotes, colons and braces there are in keys and values."""
+    chance = Random("keys")
+    refused_ones = 0
+    for _ in range(600):
+        given = {"k": random_json(chance, 4)}
+        expected = has_operator(given)
+        refused_ones += expected
+        try:
+            db.execute("select memstore.read_filter(%s::jsonb)", [json.dumps(given)])
+        except psycopg.Error as error:
+            assert error.diag.constraint_name == "argument_invalid"
+            assert expected, given
+        else:
+            assert not expected, given
+    assert 60 < refused_ones < 540
+
+
+def test_a_filter_of_many_levels(db: Db, account: UUID) -> None:
+    """A path that visits all keys took seconds for it."""
+    db.execute("set statement_timeout = '2s'")
+    for operator, levels in (("k", 5000), ("$k", 5000)):
+        given = '{"a":' * levels + f'{{"{operator}": 1}}' + "}" * levels
+        statement = "select count(*) from memstore.list_memories(%s, filter => %s::jsonb)"
+        if operator == "k":
+            assert db.execute(statement, [account, given]).fetchone() == (0,)
+        else:
+            with refused("argument_invalid", "filter"):
+                db.execute(statement, [account, given])
 
 
 @pytest.fixture

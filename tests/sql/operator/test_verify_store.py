@@ -169,6 +169,9 @@ CASES = {
     " select {c2}, {1}, 'challenge', 'No.' from generate_series(1, 201);"
     " insert into open_challenges (challenge_id, memory_id, user_id, inserted_at, evidenced)"
     " select id, memory_id, user_id, inserted_at, false from memory_admissions where user_id = {1}",
+    "token_limit": "insert into tokens (user_id, kind, name, scopes, digest, expires_at)"
+    " select {1}, 'agent', 'x', array['recall'], sha256(n::text::bytea), now() + interval '1 day'"
+    " from generate_series(1, 101) n",
     "claim_counter": "update claim_counter set admitted = admitted + 1",
     "admitted_claims": "update admitted_claims set user_id = {2}",
     "claim_languages": "update claim_languages set claims = claims + 1",

@@ -53,6 +53,18 @@ as $$
   cross join lateral (select memstore.lexemes('simple', split_part(l.label, ' ', 1))) w (lexemes)
 $$;
 
+-- Whether a moment is one that a query names; NULL for no moment where it names one, and false where it names none.
+create function definition.is_of(moment timestamptz, query text)
+returns boolean
+language sql
+stable
+as $$
+  select cardinality(n.months || n.years) > 0
+    and (n.months = '{}' or to_char(is_of.moment at time zone 'UTC', 'MM')::integer = any (n.months))
+    and (n.years = '{}' or to_char(is_of.moment at time zone 'UTC', 'YYYY')::integer = any (n.years))
+  from memstore.query_times(is_of.query) n
+$$;
+
 create function definition.match_memories(actor uuid, query text)
 returns table (id uuid, score double precision)
 language plpgsql
@@ -175,7 +187,8 @@ begin
     select
       m as memory,
       memstore.fuse(l.score, greatest(s.similarity, 0), v_hybrid)
-        * (1 + case when definition.is_named(m.body, m.language, v_words) then v_settings.speaker_share else 0 end) as fused,
+        * (1 + case when definition.is_named(m.body, m.language, v_words) then v_settings.speaker_share else 0 end)
+        * (1 + case when definition.is_of(m.inserted_at, query) then v_settings.time_share else 0 end) as fused,
       round(1e6 * l.score) / 1e6 as lexical_score,
       round(1e6 * case when s.similarity < 0 then 0 else s.similarity end) / 1e6 as semantic_score
     from lexical l
@@ -196,7 +209,11 @@ begin
   from (
     select
       f.*,
-      f.above and (f.semantic_score is null or f.score >= v_settings.score_share * max(f.score) filter (where f.above) over ()) as near
+      f.above and (
+        f.semantic_score is null
+        or f.score >= v_settings.score_share * max(f.score) filter (where f.above) over ()
+        or f.semantic_score > 0.8 * max(f.semantic_score) filter (where f.above) over ()
+      ) as near
     from (
       select
         f.*,
@@ -207,7 +224,11 @@ begin
         end as above,
         round(
           1e6 * (f.fused + v_settings.source_share * f.best)
-            / ((1 + v_settings.speaker_share) * (1 + v_settings.source_share))
+            / (
+              (1 + v_settings.speaker_share)
+              * (1 + v_settings.source_share)
+              * (1 + case when definition.is_of(null, query) is null then v_settings.time_share else 0 end)
+            )
         ) / 1e6 as score
       from (
         select

@@ -257,6 +257,7 @@ def test_a_word_counts_for_the_two_memories_before_and_after(
 def named(db: psycopg.Connection, actor: UUID, query: str) -> dict[str, float]:
     """By how much more than by its words each memory is ranked, of memories without a source."""
     configure(db, 0, Shares(0, 0, 1, 0))
+    db.execute("select memstore.configure(time_share => 0)")
     found = rows(
         db,
         "select (memory).body, 2 * score / lexical_score from memstore.rank_memories(%s, %s)"

@@ -39,6 +39,7 @@ DEFAULTS: dict[str, float] = {
     "source_share": 0.3,
     "user_floor": 0,
     "score_share": 0,
+    "time_share": 0.4,
 }
 SETTINGS: list[dict[str, float]] = [
     {},
@@ -49,6 +50,8 @@ SETTINGS: list[dict[str, float]] = [
     {"previous_share": 0, "next_share": 0.9, "semantic_floor": 0.6, "lexical_floor": 0.3, "speaker_share": 0},
     {"previous_share": 1, "next_share": 1, "semantic_floor": 0, "source_share": 0, "score_share": 0.9},
     {"previous_share": 1e-6, "next_share": 1e-9, "semantic_floor": 0, "speaker_share": 1e-6},
+    {"time_share": 1, "source_share": 1},
+    {"time_share": 0},
 ]
 BOUNDS = [(8, 2000), (0, 2000), (3, 60), (40, 2**31 - 1), (200, 700), (201, 2**31 - 1), (500, 9000)]
 
@@ -61,6 +64,11 @@ dog run cat  :|dog  run cat:|C++: |package.json: |2026-01-05: |2026-01-06: |don'
 LABELS = ["", "", "Caroline: ", "Melanie: ", *_LABELS.replace("\n", "").replace("\\t", "\t").split("|")]
 LABELS += ["dog " + "x" * 36 + end for end in (": ", "y: ", " z: ")]
 """Such as a turn can name, with stop words, of many words, and of 42 characters or more."""
+
+MONTHS = ["01", "01", "03", "05", "12"]
+_TIMES = "in January|in 2026|May|in May|in may|since March 2026 or 1999|march|december|JANUARY|in 20260"
+TIMES = ["", "", *_TIMES.split("|"), "2025-2026", ". May I"]
+"""What names a time, and what looks like it."""
 
 MEMORIES = [0, 1, 3, 30, 90, 240]
 CLAIMS = 40
@@ -76,7 +84,7 @@ def body(chance: Random) -> str:
 
 def memory(chance: Random, account: UUID) -> dict[str, Any]:
     """A row of the account; times are few, so that many are equal."""
-    moment = f"2026-01-{chance.randint(1, 9):02} 00:00:00+00"
+    moment = f"2026-{chance.choice(MONTHS)}-{chance.randint(1, 9):02} 00:00:00+00"
     model = chance.choice([None, None, "eight", "eight", "six"])
     return {
         "user_id": account,
@@ -87,7 +95,7 @@ def memory(chance: Random, account: UUID) -> dict[str, Any]:
         "embedding": model and embedding(chance, MODELS[model]),
         "embedding_model": model,
         "inserted_at": moment,
-        "superseded_at": "2026-02-01 00:00:00+00" if chance.random() < 0.1 else None,
+        "superseded_at": "2027-02-01 00:00:00+00" if chance.random() < 0.1 else None,
     }
 
 
@@ -102,6 +110,8 @@ def queries(chance: Random) -> Iterator[tuple[str, list[float] | None, str | Non
         turn = " ".join(chance.choices(WORDS, k=chance.randint(1, 7)))
         if chance.random() < 0.2:
             turn = chance.choice(BLANK_TURNS)
+        elif time := chance.choice(TIMES):
+            turn = f"{turn} {time}" if chance.random() < 0.7 else f"{time} {turn}"
         model, width = chance.choice([*MODELS.items(), ("eight", 6), ("unknown", 8)])
         yield chance.choice(
             [

@@ -75,6 +75,27 @@ def test_the_floor_with_an_embedding(
     assert bool(similar(scratch, holder, "x", [1, 0])) is found
 
 
+@pytest.mark.parametrize(
+    ("body", "cosine", "found"),
+    [
+        ("alpha beta gamma", 0.39, False),
+        ("alpha beta gamma", 0.41, True),
+        ("alpha beta", 0.2, True),
+        ("beta gamma delta", 0.41, False),
+    ],
+)
+def test_a_word_that_both_have_is_not_enough(
+    scratch: psycopg.Connection, holder: UUID, body: str, cosine: float, found: bool
+) -> None:
+    """A third of the words isn't, without a meaning that is near; half of them is."""
+    embedding = [cosine, (1 - cosine**2) ** 0.5]
+    raw_insert(scratch, holder, "alpha epsilon", embedding=embedding, embedding_model="m")
+    raw_insert(scratch, holder, "beta", embedding=[-1, 0], embedding_model="m")
+    raw_insert(scratch, holder, "gamma", embedding=[-1, 0], embedding_model="m")
+    bodies = {each for each, *_ in similar(scratch, holder, body, [1, 0])}
+    assert ("alpha epsilon" in bodies) is found
+
+
 def test_what_has_no_embedding_that_compares_needs_words_alone(
     scratch: psycopg.Connection, holder: UUID
 ) -> None:
