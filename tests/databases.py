@@ -38,6 +38,10 @@ def skip_without(what: str, why: str | None = None) -> NoReturn:
     pytest.skip(f"no {what}{reason}")
 
 
+LONG = bool(os.environ.get("MEMSTORE_LONG"))
+"""Whether what is sampled otherwise is tried whole."""
+
+
 def long_but(chosen: object, all: Iterable[object]) -> list[Any]:
     """All of these as a test's parameters: the chosen one for every run, the others for a long one."""
     return [pytest.param(each, marks=() if each == chosen else pytest.mark.long) for each in all]

@@ -17,6 +17,7 @@ import pytest
 from selenium.common.exceptions import WebDriverException
 
 import memstore
+from tests.databases import LONG
 from tests.serve import test_agents, test_browser
 from tests.serve import test_threats as threats
 from tests.serve.sites import Site, serving
@@ -434,7 +435,11 @@ def of_class(test: Callable[..., None]) -> list[object]:
     return [getattr(threats, group)()] if group else []
 
 
-@pytest.mark.parametrize(("test", "edits", "given"), [*IN_PYTHON, *IN_BROWSER])
+SAMPLE = slice(None, None, None if LONG else 4)
+"""Of those that need a server each."""
+
+
+@pytest.mark.parametrize(("test", "edits", "given"), [*IN_PYTHON[SAMPLE], *IN_BROWSER[SAMPLE]])
 def test_without_its_defence(
     site: Site, server: Server, installed: str, copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     test: Callable[..., None], edits: tuple[Edit, ...], given: dict[str, Any],

@@ -7,7 +7,6 @@ terminates at every fifth.
 from __future__ import annotations
 
 import multiprocessing
-import os
 import random
 import signal
 import subprocess
@@ -20,6 +19,7 @@ import pytest
 
 from memstore import schema
 from tests.databases import (
+    LONG,
     WAYS,
     dump,
     empty_database,
@@ -146,9 +146,6 @@ class TestKilled:
                 connection.execute("insert into memstore.yoyo_lock (locked, pid) values (1, 0)")
             install(database)
             assert dump(database) == fresh
-
-
-LONG = bool(os.environ.get("MEMSTORE_LONG"))
 
 
 @pytest.fixture(scope="module")

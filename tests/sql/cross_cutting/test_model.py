@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,12 +17,12 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from tests.databases import LONG
 from tests.sql import model
 from tests.sql.support import EVIDENCE, SYSTEM, call, refused, rows, value
 
 pytestmark = pytest.mark.long
 
-LONG = bool(os.environ.get("MEMSTORE_LONG"))
 NAMES = ("a", "ab", "a_1", "%", "A")
 STEWARDS = ("ab", "A")
 WORDS = ("apple", "brick", "cloud")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from datetime import UTC, datetime, timedelta
 from itertools import zip_longest
@@ -15,14 +14,13 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from memstore import schema
-from tests.databases import dump, empty_database
+from tests.databases import LONG, dump, empty_database
 from tests.sql.api import API, OPERATOR, Connect, calls
 from tests.sql.support import call, rows, value
 
 if TYPE_CHECKING:
     from tests.servers import Server
 
-LONG = bool(os.environ.get("MEMSTORE_LONG"))
 ACCOUNT, STEWARD, OTHER = (UUID(int=number) for number in range(1, 4))
 START = datetime.now(UTC) - timedelta(hours=1)
 TEXT = r"Straße café 100% C:\\temp, ''12.5'' MB, 李明 \x41 10:30 1e-7"
