@@ -399,7 +399,7 @@ def db_account(as_: As, name: str) -> str:
 
 def test_marking_stewards(run: Run, db: Db, db_url: str) -> None:
     row = run("steward", "reviewer-1").stdout.rstrip("\n").split("\t")
-    assert (row[0], row[3]) == ("reviewer-1", "steward")
+    assert (row[0], row[4]) == ("reviewer-1", "steward")
     assert documents(run("steward", "reviewer-1", "--off", "--json"))[0]["steward"] is False
     assert complaints(run("steward", "reviewer-2", "--off", code=1)) == ["There is no account reviewer-2."]
     role = f"application_{uuid4().hex}"
