@@ -6,6 +6,7 @@ language plpgsql
 volatile
 security definer
 set search_path = pg_catalog, pg_temp
+set standard_conforming_strings = on
 as $$
 begin
   if current_query() ~* '^\s*insert\M' then

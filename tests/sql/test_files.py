@@ -38,6 +38,14 @@ def test_a_file_has_the_function_of_its_name(path: Path) -> None:
     assert others <= ({"trigger"} if path.parent.name == "triggers" else set())
 
 
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_a_backslash_is_one_in_every_session(path: Path) -> None:
+    """A session may say that in plain strings it is an escape; a body is read when it is called."""
+    code = re.sub(r"/\*.*?\*/|--[^\n]*", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    if any("\\" in text for text in re.findall(r"(?<!\w)'(?:[^']|'')*'", code)):
+        assert "\nset standard_conforming_strings = on\n" in code
+
+
 def test_a_function_is_of_a_file_a_migration_or_compiled(db: psycopg.Connection) -> None:
     migrations = "".join(path.read_text(encoding="utf-8") for path in schema.migration_files())
     migrated = set(re.findall(r"^create (?:or replace )?function memstore\.(\w+)", migrations, re.MULTILINE))

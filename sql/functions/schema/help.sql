@@ -7,6 +7,7 @@ set search_path = pg_catalog, pg_temp
 set jit = off
 -- A page must not depend on the session's settings.
 set quote_all_identifiers = off
+set standard_conforming_strings = on
 as $$
 /*
 help: shows the page of a function, or what an error means.

@@ -5,6 +5,7 @@ returns jsonb[]
 language plpgsql
 stable
 security invoker
+set standard_conforming_strings = on
 as $$
 declare
   v_filters jsonb[];

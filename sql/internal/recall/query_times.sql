@@ -6,6 +6,7 @@ create or replace function memstore.query_times(query text, out months integer[]
 language plpgsql
 stable
 security invoker
+set standard_conforming_strings = on
 as $$
 declare
   c_months constant text[] :=
