@@ -92,7 +92,7 @@ begin
   end if;
 
   if v_overwritten < cardinality(candidates) then
-    v_deleted := (select count(*) from unnest(candidates) c where c.value is null);
+    v_deleted := (select count(*)::integer from unnest(candidates) c where c.value is null);
     -- Before the new ones, to make room. Their embeddings go by the foreign key.
     if v_deleted > 0 then
       delete from memstore.items i

@@ -9,8 +9,10 @@ security invoker
 set standard_conforming_strings = on
 as $$
 declare
-  c_months constant text[] :=
-    '{january,february,march,april,may,june,july,august,september,october,november,december}';
+  c_months constant text[] := array[
+    'january', 'february', 'march', 'april', 'may', 'june',
+    'july', 'august', 'september', 'october', 'november', 'december'
+  ];
   c_clear constant text := 'January|February|July|September|October|November|December';
   c_other constant text := 'March|April|May|June|August';
   c_after constant text :=
