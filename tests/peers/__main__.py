@@ -93,7 +93,10 @@ def unpack(python: Path) -> dict[str, Path]:
         subprocess.run([python, "-m", "pip", "download", *options], check=True)
         for archive in folder.glob("*.tar.gz"):
             with tarfile.open(archive) as packed:
-                packed.extractall(folder, filter="data")
+                if hasattr(tarfile, "data_filter"):
+                    packed.extractall(folder, filter="data")
+                else:  # Python before 3.11.4; the hash has been looked at
+                    packed.extractall(folder)
     return found
 
 
