@@ -1653,8 +1653,8 @@ class AsyncFunctions(ABC):
         member of the role, as PostgREST's authenticator is, acts for its account after set role or set local
         role. Where the role is granted SELECT on users, memories, items or memory_admissions, it sees the
         rows of its accounts, whatever memstore.actor says. An erasure of the account ends the binding, as
-        unbind_role does; a role that is renamed has none. verify_store names roles that reach more by what
-        they were granted later.
+        unbind_role does. A role that is renamed has none, and reads as one that was never bound: unbind it
+        first. verify_store names roles that reach more by what they were granted later.
 
         Args:
             role: the role's name.

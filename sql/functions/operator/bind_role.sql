@@ -24,8 +24,8 @@ as the last: the account may be left out where the role is bound to one only. It
 The role that counts is the one that was SET in the session, else its login: so a login that is a member of the role, as
 PostgREST's authenticator is, acts for its account after set role or set local role. Where the role is granted
 SELECT on users, memories, items or memory_admissions, it sees the rows of its accounts, whatever memstore.actor says. An
-erasure of the account ends the binding, as unbind_role does; a role that is renamed has none. verify_store names roles that reach
-more by what they were granted later.
+erasure of the account ends the binding, as unbind_role does. A role that is renamed has none, and reads as one that was
+never bound: unbind it first. verify_store names roles that reach more by what they were granted later.
 
 Arguments
   role     text  the role's name

@@ -98,7 +98,7 @@ CLAIM = (
     "'system', slug => 'sys:new', tier => 'glass', as_of => '2026-01-02', admission => 'candidate',"
     """ evidence_refs => '[{"kind": "url", "ref": "r", "digest": "d"}]'"""
 )
-STEWARDS = (  # of whoever calls; the refutation is of a challenge of its own
+STEWARDS = (  # what only they may, by whoever calls
     "select memstore.set_steward(a.id, true), {} from (select %s::uuid as id, %s::uuid as claim offset 0) a"
 )
 WRITES = {
@@ -375,11 +375,10 @@ def test_work_is_the_same_in_a_store_ten_times_as_large(still: Server, known: bo
         # What reads by memories_account_body_idx goes from page to page.
         scattered = {name: before.pop(name) for name in ("delete_scope", "rank_superseded")}
         erasure = {"delete_user": before.pop("delete_user")}
-        # Where a plan is made again, the planner may look at both ends of an index, of three pages each.
-        writes = {name: before.pop(name) for name in WRITES if name in before}
-        # The tables of 40 claims are read whole or by an index, as it comes.
+        # The tables of 40 claims are read whole or by an index, as it comes; where a plan is made again, the
+        # planner may look at both ends of an index, of three pages each.
         verdicts = {
-            name: writes.pop(name) for name in ("challenge_memory", "record_admission", "promote_memory")
+            name: before.pop(name) for name in ("challenge_memory", "record_admission", "promote_memory")
         }
         lonely(db, 9 * value(db, "select count(*) from memstore.memories"))
         for statement in ("select", "analyze")[: 1 + known]:
@@ -389,7 +388,6 @@ def test_work_is_the_same_in_a_store_ten_times_as_large(still: Server, known: bo
             # As many memories as items.
             assert not different(erasure, after, within=2 * (2 * MEMORIES))
             assert not different(before, after)
-            assert not different(writes, after, within=5 + 6)
             assert not different(verdicts, after, within=2 * 40 + 6)
 
 

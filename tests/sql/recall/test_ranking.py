@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from tests.databases import LONG, skip_without
+from tests.databases import skip_without
 from tests.sql.support import SYSTEM, account_of, raw_copy, raw_insert, rows, value
 
 DEFINITION = Path(__file__).with_name("ranking_definition.sql")
@@ -165,7 +165,7 @@ def fill(db: psycopg.Connection, chance: Random) -> list[UUID]:
 
 @pytest.mark.parametrize(
     ("seed", "turns"),
-    [(1, 64), pytest.param(2, 600 if LONG else 300, marks=pytest.mark.long)],
+    [(1, 64), pytest.param(2, 600, marks=pytest.mark.long)],
     ids=["few", "many"],
 )
 def test_ranking_is_the_definition(store: psycopg.Connection, seed: int, turns: int) -> None:
