@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,6 +52,21 @@ def server_folder(prefix: str = "memstore-test-") -> Iterator[Path]:
         path = Path(folder).resolve()
         path.chmod(0o711)
         yield path
+        for lock in path.rglob("server.lock"):
+            _wait_for_stop(lock)
+
+
+def _wait_for_stop(lock: Path) -> None:
+    """Wait for a private server whose last user, such as psql, did not: it still writes to its files."""
+    deadline = time.monotonic() + 60
+    with lock.open() as file:
+        while time.monotonic() < deadline:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                time.sleep(0.02)
+            else:
+                return
 
 
 @contextmanager
