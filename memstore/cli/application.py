@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import date, datetime
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Protocol, TypeVar
 
 from memstore.cli.errors import REFUSED, Exit, UsageError
 from memstore.cli.output import printable
@@ -100,7 +100,14 @@ SHARED: list[Parameter] = [
 """Options of every command, before or after its name."""
 
 
-def commands_of(registered: dict[str, Command]) -> Callable[..., Callable[[F], F]]:
+class Registers(Protocol):
+    """The decorator of a module's commands."""
+
+    def __call__(self, *examples: str, name: str | None = None, **settings: Any) -> Callable[[F], F]:
+        """Makes a function a command; its help shows the examples."""
+
+
+def commands_of(registered: dict[str, Command]) -> Registers:
     """Makes the decorator that makes a function a command of a module.
 
     The function has the session as its first argument.

@@ -167,7 +167,7 @@ class Slots(Generic[C, F]):
     """
 
     def __init__(self, future: Callable[[], F], timeout: float) -> None:
-        self.was_up = False
+        self.was_up: bool = False
         """Whether the last attempt to connect succeeded."""
         self._future: Callable[[], F] = future
         self._timeout = timeout

@@ -46,7 +46,7 @@ class Page:
     def __init__(self, request: Request, store: AsyncFunctions) -> None:
         self.request = request
         self.visitor: Visitor = request.scope["memstore.visitor"]
-        self.store = ActingStore(store)
+        self.store: ActingStore = ActingStore(store)
 
     def query(self, name: str) -> str | None:
         """Gives an argument of the URL; None where it is blank."""

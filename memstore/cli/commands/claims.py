@@ -13,6 +13,7 @@ from memstore.cli.application import (
     Language,
     Limit,
     NewId,
+    Registers,
     Source,
     Text,
     commands_of,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 COMMANDS: dict[str, Command] = {}
-command = commands_of(COMMANDS)
+command: Registers = commands_of(COMMANDS)
 
 
 @command(

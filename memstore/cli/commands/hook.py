@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from memstore import hooks
-from memstore.cli.application import Scopes, commands_of
+from memstore.cli.application import Registers, Scopes, commands_of
 from memstore.cli.errors import UsageError, reported
 from memstore.cli.parameters import Argument, Command
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 COMMANDS: dict[str, Command] = {}
-command = commands_of(COMMANDS)
+command: Registers = commands_of(COMMANDS)
 
 _EVENTS = {"session-start": hooks.SESSION_START}
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
-from memstore.cli.application import commands_of
+from memstore.cli.application import Registers, commands_of
 from memstore.cli.errors import REFUSED, Exit, UsageError
 from memstore.cli.output import age, complain
 from memstore.cli.parameters import Argument, Command, Option
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 COMMANDS: dict[str, Command] = {}
-command = commands_of(COMMANDS)
+command: Registers = commands_of(COMMANDS)
 
 Port = Annotated[int, Option(metavar="NUMBER", min=0, max=65535, help="The port; 0: any that is free.")]
 

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from memstore.cli.application import commands_of
+from memstore.cli.application import Registers, commands_of
 from memstore.cli.errors import REFUSED, Exit, UsageError
 from memstore.cli.output import complain
 from memstore.cli.parameters import Argument, Command, Option
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 COMMANDS: dict[str, Command] = {}
-command = commands_of(COMMANDS)
+command: Registers = commands_of(COMMANDS)
 
 
 @command(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-from memstore.cli.application import commands_of
+from memstore.cli.application import Registers, commands_of
 from memstore.cli.errors import REFUSED, Exit
 from memstore.cli.output import complain
 from memstore.cli.parameters import Command, Option
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 COMMANDS: dict[str, Command] = {}
-command = commands_of(COMMANDS)
+command: Registers = commands_of(COMMANDS)
 
 
 @command(

@@ -14,6 +14,7 @@ from memstore.cli.application import (
     Limit,
     Metadata,
     NewId,
+    Registers,
     Scope,
     Scopes,
     Source,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 COMMANDS: dict[str, Command] = {}
-command = commands_of(COMMANDS)
+command: Registers = commands_of(COMMANDS)
 
 
 def counted(number: int) -> str:

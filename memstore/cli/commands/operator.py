@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
-from memstore.cli.application import commands_of, progress
+from memstore.cli.application import Registers, commands_of, progress
 from memstore.cli.errors import REFUSED, UNREACHABLE, Exit, UsageError
 from memstore.cli.output import complain, printable
 from memstore.cli.parameters import Argument, Command, Option
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 COMMANDS: dict[str, Command] = {}
-command = commands_of(COMMANDS)
+command: Registers = commands_of(COMMANDS)
 
 
 @command("memstore migrate --database-url postgresql://localhost/agents")

@@ -3,7 +3,7 @@
 import os
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
-from memstore.cli.application import commands_of, progress
+from memstore.cli.application import Registers, commands_of, progress
 from memstore.cli.errors import REFUSED, Exit, UsageError, report
 from memstore.cli.output import complain, printable_json
 from memstore.cli.parameters import Argument, Command, Option
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 COMMANDS: dict[str, Command] = {}
-command = commands_of(COMMANDS)
+command: Registers = commands_of(COMMANDS)
 
 
 @command(
