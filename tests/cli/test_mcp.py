@@ -726,7 +726,7 @@ LINES: list[tuple[bytes, int | str | None, int | str]] = [
     (b"\xff\xfe{\0}\0", None, -32700),
     (b"[" * 100_000, None, -32700),
     (b'{"jsonrpc": "2.0", "id": 21, "method": "ping", "params": {"a": ' + b"[" * 900 + b"]" * 900 + b"}}",
-     21, -32600),
+     21, -32600 if sys.version_info < (3, 14) else "{}"),  # its limit is the C stack's
     (b'{"jsonrpc": "2.0", "id": 20, "method": "tools/call", "params": {"name": "recall", "arguments":'
      b' {"query": ' + b"[" * 900 + b"]" * 900 + b"}}}", 20, "arguments_invalid (query)"),
 ]  # fmt: skip
@@ -741,7 +741,7 @@ def test_every_line_with_an_id_has_an_answer(db_url: str) -> None:
         answer = server.receive()
         assert answer["id"] == id, line
         if isinstance(expected, int):
-            assert answer["error"]["code"] == expected, line
+            assert answer.get("error", {}).get("code") == expected, line
         else:
             assert expected in json.dumps(answer["result"]), line
         assert PRIVATE not in json.dumps(answer)
