@@ -58,8 +58,6 @@ declare
   v_model text := memstore.trim_text(rank_claims.embedding_model);
   -- How many claims a turn considers by its meaning.
   c_nearest constant integer := 320;
-  v_signs bit varying := case when v_hybrid then memstore.sign_bits(rank_claims.embedding) end;
-  v_dimensions integer := length(v_signs);
 begin
   perform memstore.require_actor(rank_claims.actor);
   select s.*
@@ -152,31 +150,10 @@ begin
     ) t on t.language = c.language
     group by c.memory_id, c.user_id, c.inserted_at
   ),
-  -- Of any 320 claims the farthest is at least as far as that of the nearest 320. Few are nearer than it, and only
-  -- those are sorted.
-  bound as materialized (
-    select case when count(*) = c_nearest then max(f.distance) else v_dimensions end as distance
-    from (
-      select bit_count(s.signs # v_signs) as distance
-      from memstore.claim_signs s tablesample system (5) repeatable (0)
-      where s.embedding_model = v_model
-      and length(s.signs) = v_dimensions
-      order by distance
-      limit c_nearest
-    ) f
-  ),
   nearest as materialized (
-    select s.memory_id, s.user_id, s.inserted_at
-    from memstore.claim_signs s
+    select n.memory_id, n.user_id, n.inserted_at
+    from memstore.nearest_claims(embedding, v_model, c_nearest) n
     where v_hybrid
-    -- In this order: # refuses signs of unequal number, and of those within the bound there are few.
-    and case
-      when length(s.signs) <> v_dimensions then false
-      when bit_count(s.signs # v_signs) > (select b.distance from bound b) then false
-      else s.embedding_model = v_model
-    end
-    order by bit_count(s.signs # v_signs), s.inserted_at desc, s.memory_id
-    limit c_nearest
   ),
   candidates as materialized (
     select

@@ -7,7 +7,9 @@
 --     place on;
 --   score_indexed_memories(actor, query, languages, counts, scopes, filters, digests, alone): reads those that have a
 --     word of the query from the operator's indexes (options/large_accounts.sql);
---   similarities(ids, embedding, embedding_model): the similarity of each of these that has an embedding of the model.
+--   similarities(ids, embedding, embedding_model): the similarity of each of these that has an embedding of the model;
+--   nearest_claims(embedding, embedding_model, number): so many of the admitted claims, those of whose embeddings of the
+--     model the fewest numbers have another sign; of equals the newest, then by id.
 -- The first three return what rank_memories says, of the memories with a score above 0; score_all_memories of all, with
 -- the memories, so that nothing looks them up again:
 --   embedding, embedding_model: usable ones (embedding_is_usable), or NULL
@@ -377,6 +379,30 @@ $$;
     ) s
     where s.similarity is not null;
 $$;
+  --   %1$s: the number of signs that differ, of s.signs
+  -- Of any so many claims the farthest is at least as far as that of the nearest. Few are nearer than it, and only those
+  -- are sorted. Signs of unequal number are refused, so their number is looked at first, where it can differ at all.
+  c_nearest_claims constant text := $$
+    with bound as materialized (
+      select case when count(*) = number then max(f.distance) else v_dimensions end as distance
+      from (
+        select %1$s as distance
+        from memstore.claim_signs s tablesample system (5) repeatable (0)
+        where case when v_mixed and length(s.signs) <> v_dimensions then false else s.embedding_model = v_model end
+        order by distance
+        limit number
+      ) f
+    )
+    select s.memory_id, s.user_id, s.inserted_at
+    from memstore.claim_signs s
+    where case
+      when v_mixed and length(s.signs) <> v_dimensions then false
+      when %1$s > (select b.distance from bound b) then false
+      else s.embedding_model = v_model
+    end
+    order by %1$s, s.inserted_at desc, s.memory_id
+    limit number;
+$$;
   c_similarity constant text :=
     'case when r.embedding_model = v_model and cardinality(r.embedding) = v_width then %s end';
   c_scores constant text := $$table (
@@ -460,6 +486,7 @@ $$;
   );
   v_vector text;
   v_pgvector text;
+  v_hamming text;
   v_name text;
   v_arguments text;
   v_returned text;
@@ -477,6 +504,16 @@ begin
   from pg_extension e
   join pg_namespace n on n.oid = e.extnamespace
   where e.extname = 'vector';
+
+  -- Since 0.7.0 of pgvector.
+  select format('operator(%I.<~>)', n.nspname)
+  into v_hamming
+  from pg_operator o
+  join pg_namespace n on n.oid = o.oprnamespace
+  join pg_depend d on d.classid = 'pg_operator'::regclass and d.objid = o.oid and d.deptype = 'e'
+  join pg_extension e on e.oid = d.refobjid and e.extname = 'vector'
+  where o.oprname = '<~>'
+  and o.oprleft = 'bit'::regtype;
 
   -- What they return may have changed with the version, which REPLACE refuses.
   drop function if exists
@@ -596,6 +633,30 @@ $$,
       format(c_similarities, v_plain)
     )
   );
+  execute format(
+    c_function,
+    'nearest_claims(embedding real[], embedding_model text, number integer)',
+    'table (memory_id uuid, user_id uuid, inserted_at timestamptz)',
+    null,
+    format(
+      $$
+declare
+  v_embedding real[] := embedding;
+  v_signs bit varying := memstore.sign_bits(v_embedding);
+  v_dimensions integer := length(v_signs);
+  v_model text := memstore.trim_text(embedding_model);
+  -- A model's embeddings have one number of dimensions, and most stores one model.
+  v_mixed boolean := exists (select from memstore.embedding_models m where m.dimensions <> v_dimensions);
+begin%s
+  return query%send
+$$,
+      case
+        when v_hamming is not null
+        then format(c_through_pgvector, v_vector, format(c_nearest_claims, 's.signs ' || v_hamming || ' v_signs'))
+      end,
+      format(c_nearest_claims, 'bit_count(s.signs # v_signs)')
+    )
+  );
   comment on function
     memstore.score_memories(uuid, text, real[], text, text[], bigint[], text[], jsonb[], boolean, boolean) is
     'The scores of the account''s memories; compiled for the pgvector that is installed, if one is.';
@@ -606,6 +667,8 @@ $$,
     'The scores of the account''s memories that have a word of the query, from the operator''s indexes; compiled.';
   comment on function memstore.similarities(uuid[], real[], text) is
     'How near the embeddings of memories are to a query''s; compiled for the pgvector that is installed, if one is.';
+  comment on function memstore.nearest_claims(real[], text, integer) is
+    'The admitted claims that are nearest by the signs of embeddings; compiled likewise.';
 end
 $compile$;
 

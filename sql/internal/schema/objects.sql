@@ -46,7 +46,7 @@ as $$
       -- Compiled for pgvector, in whichever schema that is.
       case
         when v.schema is not null and p.proname in (
-          'item_similarities', 'score_all_memories', 'score_memories', 'similarities'
+          'item_similarities', 'nearest_claims', 'score_all_memories', 'score_memories', 'similarities'
         ) then
           replace(
             replace(
@@ -54,8 +54,8 @@ as $$
               v.schema || '.vector',
               'vector'
             ),
-            'operator(' || v.schema || '.<=>)',
-            'operator(<=>)'
+            'operator(' || v.schema || '.',
+            'operator('
           )
         when p.prokind in ('f', 'p') then pg_get_functiondef(p.oid)
       end

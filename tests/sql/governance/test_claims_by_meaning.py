@@ -169,15 +169,20 @@ def bulk(db: psycopg.Connection, claims: list[tuple[Any, ...]]) -> None:
     )
 
 
+def add_pgvector(db: psycopg.Connection) -> None:
+    """Compare embeddings and signs through it from now on."""
+    if not rows(db, "select from pg_available_extensions where name = 'vector'"):
+        pytest.skip("no pgvector")
+    db.execute("create extension vector")
+    db.execute("select memstore.compile_scores()")
+
+
 @pytest.mark.parametrize("pgvector", [False, True])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_the_nearest_by_signs_are_compared_in_full(world: World, seed: int, pgvector: bool) -> None:
     """Against the definition in Python: ties at the border, words beyond it, other models and widths."""
     if pgvector:
-        if not rows(world.db, "select from pg_available_extensions where name = 'vector'"):
-            pytest.skip("no pgvector")
-        world.db.execute("create extension vector")
-        world.db.execute("select memstore.compile_scores()")
+        add_pgvector(world.db)
     world.db.execute("select memstore.configure(maximum_system_pool => 2000, semantic_floor => 0.1)")
     chance = random.Random(seed)
     authors = [world.account(f"author-{n}") for n in range(700)]
@@ -233,8 +238,13 @@ def test_the_nearest_by_signs_are_compared_in_full(world: World, seed: int, pgve
         assert semantic == pytest.approx(expected_semantic, abs=2e-6)
 
 
+@pytest.mark.parametrize("pgvector", [False, True])
 @pytest.mark.parametrize("embedding, name", [([1.0, 0.0, 0.0], "model"), ([1.0, 0.0], "another")])
-def test_what_cannot_be_compared_is_found_by_words(world: World, embedding: list[float], name: str) -> None:
+def test_what_cannot_be_compared_is_found_by_words(
+    world: World, embedding: list[float], name: str, pgvector: bool
+) -> None:
+    if pgvector:
+        add_pgvector(world.db)
     claim = world.claim(embedding=[1.0, 0.0], embedding_model="model", body="alpha", language="simple")
     world.verdict(claim)
     found = (
@@ -243,6 +253,17 @@ def test_what_cannot_be_compared_is_found_by_words(world: World, embedding: list
     reader = world.account("reader")
     assert rows(world.db, found, reader, "alpha", embedding, name) == [(claim, 1.0, None)]
     assert rows(world.db, found, reader, "beta", embedding, name) == []
+
+
+def test_a_pgvector_without_a_distance_of_bits_is_not_asked_for_it(scratch: psycopg.Connection) -> None:
+    """Before 0.7.0."""
+    compiled = "select pg_get_functiondef(oid) ~ '<~>' from pg_proc where proname = 'nearest_claims'"
+    assert not value(scratch, compiled)
+    add_pgvector(scratch)
+    assert value(scratch, compiled)
+    scratch.execute("alter extension vector drop operator <~> (bit, bit)")
+    scratch.execute("select memstore.compile_scores()")
+    assert not value(scratch, compiled)
 
 
 def test_an_account_has_its_share_of_the_claims_considered(world: World) -> None:
@@ -328,7 +349,8 @@ def test_a_turn_reads_the_signs_and_few_rows(large: str, statistics: bool, words
         assert MANY <= read["claim_signs"][0] <= 1.2 * MANY and read["claim_signs"][1] == 0
 
 
-def test_the_bound_leaves_none_of_the_nearest_out(large: str) -> None:
+@pytest.mark.parametrize("pgvector", [False, True])
+def test_the_bound_leaves_none_of_the_nearest_out(large: str, pgvector: bool) -> None:
     """Wherever the rows lie: the sample is of their pages."""
     nearest = (
         "select s.memory_id from memstore.claim_signs s order by"
@@ -336,6 +358,8 @@ def test_the_bound_leaves_none_of_the_nearest_out(large: str) -> None:
     )
     found = "select (memory).id, score from memstore.rank_claims(%s, 'nothing', " + TURN + ", 'model')"
     with psycopg.connect(large, autocommit=True) as db, db.transaction(force_rollback=True):
+        if pgvector:
+            add_pgvector(db)
         db.execute("select memstore.configure(maximum_system_pool => 100000, semantic_floor => 0)")
         reader = account_of(db, "reader")
         sampled = "select count(*) from memstore.claim_signs tablesample system (5) repeatable (0)"
