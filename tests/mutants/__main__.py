@@ -1,9 +1,9 @@
 """Runs the tests against changed copies of this checkout: ``python -m tests.mutants --count 200 --seed 1``.
 
-A change that the server or Python refuses to load isn't counted, nor one of what a later migration has
-replaced, and another is taken. Each is tried by the tests that are nearest to it (`Nearest`), up to --tests
-of them; with --all by all that aren't long where these notice nothing. What no test notices is told, and fails,
-unless tests/mutants/equivalent.txt says why it changes nothing that can be seen.
+A change that the server or Python refuses to load is not counted, nor one of what a later migration has
+replaced, and another is taken. Each is tried by the tests that are nearest to it (`Nearest`), --tests of
+them, and with --all by all that are not long where these notice nothing. What no test notices is told, and
+fails, unless tests/mutants/equivalent.txt says why it changes nothing that can be seen.
 """
 
 from __future__ import annotations

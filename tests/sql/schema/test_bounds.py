@@ -1,4 +1,4 @@
-"""Each bound that a CHECK constraint states, at the last value that it allows and the first that it refuses."""
+"""Each bound that a CHECK constraint states: the last value that it allows, the first that it refuses."""
 
 from __future__ import annotations
 
