@@ -91,7 +91,7 @@ class Worker:
                 path.write_text(text, encoding="utf-8")
 
     def _noticed(self, site: Site) -> tuple[str, str]:
-        prepared = self._run("tests.mutants.prepare", site.kind, self._data_dir)
+        prepared = self._run("tests.mutants.prepare", site.kind, self._data_dir, site.path)
         if prepared == UNSEEN:
             return "replaced", ""
         if prepared:

@@ -94,7 +94,7 @@ class Nearest:
 
     @cached_property
     def _tests(self) -> dict[str, set[str]]:
-        """Of each test the words in it, and in the helpers that it calls."""
+        """Of each test the words in it, and in the helpers and constants that it uses."""
         helpers: dict[str, dict[str, set[str]]] = {}
         found: dict[str, set[str]] = {}
         for path in sorted(self._root.glob("tests/**/*.py")):
@@ -131,8 +131,13 @@ def _imports(path: Path) -> list[tuple[str, set[str]]]:
 
 
 def _functions(source: str) -> Iterator[tuple[str, str, bool]]:
+    """Functions and constants: name, text, whether it is a test."""
     lines = source.splitlines()
     for outer in ast.parse(source).body:
+        if isinstance(outer, ast.Assign | ast.AnnAssign):
+            target = outer.targets[0] if isinstance(outer, ast.Assign) else outer.target
+            if isinstance(target, ast.Name):
+                yield target.id, "\n".join(lines[outer.lineno - 1 : outer.end_lineno]), False
         inner = outer.body if isinstance(outer, ast.ClassDef) else [outer]
         for node in inner:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

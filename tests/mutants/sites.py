@@ -44,7 +44,7 @@ _RULES: list[tuple[str, str, str]] = [
     ("constant", r"(?<![\w.$:\[(-])(?<!perform )\d+(?:\.\d+)?(?![\w.)\]])", "+1"),
     ("constant", r"\btrue\b", "false"),
     ("constant", r"\bfalse\b", "true"),
-    ("lock", r"\bfor (?:no key )?update\b(?: of \w+)?", ""),
+    ("lock", r"\bfor (?:no key )?update\b(?: of \w+)?(?: skip locked)?", ""),
     ("lock", r"\bfor (?:key )?share\b(?: of \w+)?", ""),
     ("lock", r"(?m)^\s+perform [\w.]*lock\w*\([^;\n]*\);$", ""),
     ("lock", r"(?m)^\s+lock table [^;]*;$", ""),

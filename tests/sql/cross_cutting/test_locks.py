@@ -1,0 +1,139 @@
+"""What a call has locked by the time that it waits: nothing else shows what it locked before."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import psycopg
+import pytest
+
+from tests.sql.racing import Call, Connect, held, until, waiting
+from tests.sql.support import SYSTEM, account_of, insert, rows, steward_of, supersede, value
+from tests.sql.world import EVIDENCE_TEXT
+
+HOLD_MEMORY = "select from memstore.memories where id = %s for update"
+HOLD_COUNTER = "select from memstore.claim_counter for update"
+HOLD_MODEL = "select from memstore.embedding_models where name = 'model' for update"
+DELETE = "select memstore.delete_memory(%s, %s)"
+DELETE_HISTORY = "select memstore.delete_history(%s, %s)"
+ERASE = "select memstore.delete_user(%s)"
+CORRECT = (
+    "select memstore.supersede_memory(%s, %s, 'z', embedding => '{1}', embedding_model => 'model',"
+    f" evidence_refs => '{EVIDENCE_TEXT}')"
+)
+EMBED = "select memstore.set_embedding(%s, %s, '{1}', 'model')"
+
+
+def locked(connection: psycopg.Connection, table: str, id: UUID) -> str:
+    """How another transaction has locked a row."""
+    strength = "not"
+    # What each of these waits for is locked at least so.
+    for mode, found in (("no key update", "share"), ("share", "no key update"), ("key share", "update")):
+        query = f"select from memstore.{table} where id = %s for {mode} nowait"
+        try:
+            connection.execute(query.encode(), [id])
+        except psycopg.errors.LockNotAvailable:
+            strength = found
+    return strength
+
+
+@contextmanager
+def waits(db: psycopg.Connection, connect: Connect, hold: Sequence[Any], *call: Any) -> Iterator[None]:
+    """Meanwhile the call waits for what another session holds; afterwards it succeeds."""
+    waiter = connect()
+    with held(connect, *hold):
+        late = Call(waiter, *call)
+        until(lambda: waiting(db, waiter))
+        yield
+    assert late.name_of_error is None
+
+
+@pytest.fixture
+def accounts(db: psycopg.Connection) -> list[UUID]:
+    """Four stewards, in the order of their ids."""
+    return sorted(steward_of(db, name) for name in ("first", "second", "third", "fourth"))
+
+
+@pytest.fixture
+def chain(db: psycopg.Connection, accounts: list[UUID]) -> list[UUID]:
+    """Claims of the first three, each in place of the one before; the last has an embedding."""
+    claims = [insert(db, accounts[0], "x", **SYSTEM)["id"]]
+    for account in accounts[1:3]:
+        fields = {"evidence_refs": SYSTEM["evidence_refs"], "embedding": [1], "embedding_model": "model"}
+        claims.append(supersede(db, account, claims[-1], "y", **fields)["id"])
+    return claims
+
+
+DELETIONS = pytest.mark.parametrize(
+    ("call", "named"),
+    [(DELETE, True), (DELETE_HISTORY, True), (ERASE, False)],
+    ids=["delete_memory", "delete_history", "delete_user"],
+)
+
+
+@DELETIONS
+def test_a_deletion_locks_the_accounts_of_the_chain_before_its_rows(
+    call: str, named: bool, db: psycopg.Connection, connect: Connect, accounts: list[UUID], chain: list[UUID]
+) -> None:
+    with waits(db, connect, (HOLD_MEMORY, min(chain)), call, accounts[1], *chain[1:2][:named]):
+        own = "no key update" if named else "update"
+        expected = ["no key update", own, "no key update", "not"]
+        assert [locked(db, "users", account) for account in accounts] == expected
+
+
+@DELETIONS
+def test_a_deletion_locks_its_neighbours_before_the_counter(
+    call: str, named: bool, db: psycopg.Connection, connect: Connect, accounts: list[UUID], chain: list[UUID]
+) -> None:
+    with waits(db, connect, (HOLD_COUNTER,), call, accounts[1], *chain[1:2][:named]):
+        assert [locked(db, "memories", claim) for claim in chain] == ["update"] * 3
+
+
+def test_a_correction_locks_accounts_before_the_claim(
+    db: psycopg.Connection, connect: Connect, accounts: list[UUID], chain: list[UUID]
+) -> None:
+    with waits(db, connect, (HOLD_MEMORY, chain[2]), CORRECT, accounts[3], chain[2]):
+        locks = [locked(db, "users", account) for account in accounts]
+        assert locks == ["not", "not", "no key update", "no key update"]
+
+
+@pytest.mark.parametrize("call", [CORRECT, EMBED], ids=["supersede_memory", "set_embedding"])
+def test_a_row_is_locked_before_its_embeddings_name(
+    call: str, db: psycopg.Connection, connect: Connect, accounts: list[UUID], chain: list[UUID]
+) -> None:
+    with waits(db, connect, (HOLD_MODEL,), call, accounts[2], chain[2]):
+        assert locked(db, "memories", chain[2]) == "no key update"
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "grant_api('{role}')",
+        "revoke_api('{role}')",
+        "grant_serve('{role}')",
+        "bind_role('{role}', memstore.find_user('one'))",
+        "unbind_role('{bound}')",
+        "delete_user(memstore.find_user('two'))",
+    ],
+    ids=lambda call: call.partition("(")[0],
+)
+def test_what_roles_hold_is_changed_by_one_at_a_time(call: str, db: psycopg.Connection) -> None:
+    role, bound = (f"memstore_locks_{uuid.uuid4().hex[:8]}" for _ in range(2))
+    mode = (
+        "select max(l.mode) from pg_locks l where l.pid = pg_backend_pid()"
+        " and l.relation = 'memstore.api_roles'::regclass and l.mode = 'ShareRowExclusiveLock'"
+    )
+    db.execute(f"create role {role}; create role {bound}".encode())
+    try:
+        account_of(db, "one")
+        rows(db, "select memstore.bind_role(%s, %s)", bound, account_of(db, "two"))
+        with db.transaction(force_rollback=True):
+            assert value(db, mode) is None
+            db.execute(f"select memstore.{call.format(role=role, bound=bound)}".encode())
+            assert value(db, mode) == "ShareRowExclusiveLock"
+    finally:
+        db.execute(f"drop owned by {role}, {bound} cascade; drop role {role}, {bound}".encode())
