@@ -52,7 +52,8 @@ def server() -> Iterator[Server]:
 def _install(
     *, host: str, port: str, user: str, dbname: str, password: str | None, autocommit: bool = False
 ) -> None:
-    schema.migrate(make_conninfo(host=host, port=port, user=user, dbname=dbname, password=password))
+    if not os.environ.get("MEMSTORE_TEST_DATA_DIR"):  # whose TEMPLATE is installed
+        schema.migrate(make_conninfo(host=host, port=port, user=user, dbname=dbname, password=password))
 
 
 memstore_noproc = factories.postgresql_noproc(depends_on="server", dbname="memstore_test", load=[_install])

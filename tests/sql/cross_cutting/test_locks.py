@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from tests.sql.racing import Call, Connect, held, until, waiting
-from tests.sql.support import SYSTEM, account_of, insert, rows, steward_of, supersede, value
+from tests.sql.support import SYSTEM, account_of, call, insert, rows, steward_of, supersede, value
 from tests.sql.world import EVIDENCE_TEXT
 
 HOLD_MEMORY = "select from memstore.memories where id = %s for update"
@@ -27,13 +27,19 @@ CORRECT = (
 )
 EMBED = "select memstore.set_embedding(%s, %s, '{1}', 'model')"
 
+FORGET = "select memstore.forget_embedding_model('model', clear => true)"
+ITEM = {
+    **{"namespace": ["x"], "key": "k", "value": {}},
+    "embeddings": [{"field": "f", "embedding": [1], "embedding_model": "model"}],
+}
 
-def locked(connection: psycopg.Connection, table: str, id: UUID) -> str:
+
+def locked(connection: psycopg.Connection, table: str, id: UUID, key: str = "id") -> str:
     """How another transaction has locked a row."""
     strength = "not"
     # What each of these waits for is locked at least so.
     for mode, found in (("no key update", "share"), ("share", "no key update"), ("key share", "update")):
-        query = f"select from memstore.{table} where id = %s for {mode} nowait"
+        query = f"select from memstore.{table} where {key} = %s for {mode} nowait"
         try:
             connection.execute(query.encode(), [id])
         except psycopg.errors.LockNotAvailable:
@@ -42,11 +48,11 @@ def locked(connection: psycopg.Connection, table: str, id: UUID) -> str:
 
 
 @contextmanager
-def waits(db: psycopg.Connection, connect: Connect, hold: Sequence[Any], *call: Any) -> Iterator[None]:
+def waits(db: psycopg.Connection, connect: Connect, hold: Sequence[Any], *statement: Any) -> Iterator[None]:
     """Meanwhile the call waits for what another session holds; afterwards it succeeds."""
     waiter = connect()
     with held(connect, *hold):
-        late = Call(waiter, *call)
+        late = Call(waiter, *statement)
         until(lambda: waiting(db, waiter))
         yield
     assert late.name_of_error is None
@@ -69,7 +75,7 @@ def chain(db: psycopg.Connection, accounts: list[UUID]) -> list[UUID]:
 
 
 DELETIONS = pytest.mark.parametrize(
-    ("call", "named"),
+    ("statement", "named"),
     [(DELETE, True), (DELETE_HISTORY, True), (ERASE, False)],
     ids=["delete_memory", "delete_history", "delete_user"],
 )
@@ -77,9 +83,14 @@ DELETIONS = pytest.mark.parametrize(
 
 @DELETIONS
 def test_a_deletion_locks_the_accounts_of_the_chain_before_its_rows(
-    call: str, named: bool, db: psycopg.Connection, connect: Connect, accounts: list[UUID], chain: list[UUID]
+    statement: str,
+    named: bool,
+    db: psycopg.Connection,
+    connect: Connect,
+    accounts: list[UUID],
+    chain: list[UUID],
 ) -> None:
-    with waits(db, connect, (HOLD_MEMORY, min(chain)), call, accounts[1], *chain[1:2][:named]):
+    with waits(db, connect, (HOLD_MEMORY, min(chain)), statement, accounts[1], *chain[1:2][:named]):
         own = "no key update" if named else "update"
         expected = ["no key update", own, "no key update", "not"]
         assert [locked(db, "users", account) for account in accounts] == expected
@@ -87,9 +98,14 @@ def test_a_deletion_locks_the_accounts_of_the_chain_before_its_rows(
 
 @DELETIONS
 def test_a_deletion_locks_its_neighbours_before_the_counter(
-    call: str, named: bool, db: psycopg.Connection, connect: Connect, accounts: list[UUID], chain: list[UUID]
+    statement: str,
+    named: bool,
+    db: psycopg.Connection,
+    connect: Connect,
+    accounts: list[UUID],
+    chain: list[UUID],
 ) -> None:
-    with waits(db, connect, (HOLD_COUNTER,), call, accounts[1], *chain[1:2][:named]):
+    with waits(db, connect, (HOLD_COUNTER,), statement, accounts[1], *chain[1:2][:named]):
         assert [locked(db, "memories", claim) for claim in chain] == ["update"] * 3
 
 
@@ -101,16 +117,37 @@ def test_a_correction_locks_accounts_before_the_claim(
         assert locks == ["not", "not", "no key update", "no key update"]
 
 
-@pytest.mark.parametrize("call", [CORRECT, EMBED], ids=["supersede_memory", "set_embedding"])
-def test_a_row_is_locked_before_its_embeddings_name(
-    call: str, db: psycopg.Connection, connect: Connect, accounts: list[UUID], chain: list[UUID]
+def test_a_claim_is_locked_before_its_correction_s_model(
+    db: psycopg.Connection, connect: Connect, accounts: list[UUID], chain: list[UUID]
 ) -> None:
-    with waits(db, connect, (HOLD_MODEL,), call, accounts[2], chain[2]):
+    with waits(db, connect, (HOLD_MODEL,), CORRECT, accounts[2], chain[2]):
         assert locked(db, "memories", chain[2]) == "no key update"
 
 
+def test_an_embedding_waits_for_a_deletion(
+    db: psycopg.Connection, connect: Connect, accounts: list[UUID], chain: list[UUID]
+) -> None:
+    waiter = connect()
+    with db.transaction():
+        rows(db, DELETE, accounts[2], chain[2])
+        late = Call(waiter, EMBED, accounts[2], chain[2])
+        with connect() as observer:
+            until(lambda: waiting(observer, waiter))
+    assert late.name_of_error == "memory_not_found"
+
+
+def test_what_has_a_forgotten_model_is_locked_before_its_name(
+    db: psycopg.Connection, connect: Connect, accounts: list[UUID], chain: list[UUID]
+) -> None:
+    call(db, "put_items", actor=accounts[0], items=[ITEM])
+    item = value(db, "select id from memstore.items")
+    with waits(db, connect, (HOLD_MODEL,), FORGET):
+        assert locked(db, "memories", chain[2]) == "no key update"
+        assert locked(db, "item_embeddings", item, "item_id") == "update"
+
+
 @pytest.mark.parametrize(
-    "call",
+    "change",
     [
         "grant_api('{role}')",
         "revoke_api('{role}')",
@@ -119,9 +156,9 @@ def test_a_row_is_locked_before_its_embeddings_name(
         "unbind_role('{bound}')",
         "delete_user(memstore.find_user('two'))",
     ],
-    ids=lambda call: call.partition("(")[0],
+    ids=lambda change: change.partition("(")[0],
 )
-def test_what_roles_hold_is_changed_by_one_at_a_time(call: str, db: psycopg.Connection) -> None:
+def test_what_roles_hold_is_changed_by_one_at_a_time(change: str, db: psycopg.Connection) -> None:
     role, bound = (f"memstore_locks_{uuid.uuid4().hex[:8]}" for _ in range(2))
     mode = (
         "select max(l.mode) from pg_locks l where l.pid = pg_backend_pid()"
@@ -133,7 +170,7 @@ def test_what_roles_hold_is_changed_by_one_at_a_time(call: str, db: psycopg.Conn
         rows(db, "select memstore.bind_role(%s, %s)", bound, account_of(db, "two"))
         with db.transaction(force_rollback=True):
             assert value(db, mode) is None
-            db.execute(f"select memstore.{call.format(role=role, bound=bound)}".encode())
+            db.execute(f"select memstore.{change.format(role=role, bound=bound)}".encode())
             assert value(db, mode) == "ShareRowExclusiveLock"
     finally:
         db.execute(f"drop owned by {role}, {bound} cascade; drop role {role}, {bound}".encode())
