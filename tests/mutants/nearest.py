@@ -43,6 +43,8 @@ class Nearest:
                 inside = len(area & set(Path(node.partition("::")[0]).parts))
                 scored.append((-score * (1 + inside) / len(words) ** 0.5, node))
         near_ones = [node for _, node in sorted(scored)]
+        if site.kind == "constraints":
+            near_ones.insert(0, "tests/sql/schema/test_bounds.py")
         return near_ones + sorted(
             node for node in tests.keys() - set(near_ones) if area & set(Path(node.partition("::")[0]).parts)
         )

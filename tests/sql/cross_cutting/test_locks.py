@@ -117,11 +117,12 @@ def test_a_correction_locks_accounts_before_the_claim(
         assert locks == ["not", "not", "no key update", "no key update"]
 
 
-def test_a_claim_is_locked_before_its_correction_s_model(
+def test_a_claim_alone_is_locked_before_the_model_of_its_correction(
     db: psycopg.Connection, connect: Connect, accounts: list[UUID], chain: list[UUID]
 ) -> None:
     with waits(db, connect, (HOLD_MODEL,), CORRECT, accounts[2], chain[2]):
-        assert locked(db, "memories", chain[2]) == "no key update"
+        locks = [locked(db, "memories", claim) for claim in chain]
+        assert locks == ["not", "not", "no key update"]
 
 
 def test_an_embedding_waits_for_a_deletion(
