@@ -16,10 +16,12 @@ from tests.sql.support import SYSTEM, account_of, call, insert, rows, steward_of
 from tests.sql.world import EVIDENCE_TEXT
 
 HOLD_MEMORY = "select from memstore.memories where id = %s for update"
+HOLD_ACCOUNT = "select from memstore.users where id = %s for update"
 HOLD_COUNTER = "select from memstore.claim_counter for update"
 HOLD_MODEL = "select from memstore.embedding_models where name = 'model' for update"
 DELETE = "select memstore.delete_memory(%s, %s)"
 DELETE_HISTORY = "select memstore.delete_history(%s, %s)"
+MERGE = "select memstore.supersede_with(%s, %s, %s)"
 ERASE = "select memstore.delete_user(%s)"
 CORRECT = (
     "select memstore.supersede_memory(%s, %s, 'z', embedding => '{1}', embedding_model => 'model',"
@@ -109,6 +111,34 @@ def test_a_deletion_locks_its_neighbours_before_the_counter(
         assert [locked(db, "memories", claim) for claim in chain] == ["update"] * 3
 
 
+@DELETIONS
+def test_a_deletion_locks_accounts_in_the_order_of_ids(
+    statement: str,
+    named: bool,
+    db: psycopg.Connection,
+    connect: Connect,
+    accounts: list[UUID],
+    chain: list[UUID],
+) -> None:
+    with waits(db, connect, (HOLD_ACCOUNT, accounts[2]), statement, accounts[1], *chain[1:2][:named]):
+        own = "no key update" if named else "update"
+        assert [locked(db, "users", account) for account in accounts[:2]] == ["no key update", own]
+
+
+@DELETIONS
+def test_a_deletion_locks_rows_in_the_order_of_ids(
+    statement: str,
+    named: bool,
+    db: psycopg.Connection,
+    connect: Connect,
+    accounts: list[UUID],
+    chain: list[UUID],
+) -> None:
+    *rest, last = sorted(chain)
+    with waits(db, connect, (HOLD_MEMORY, last), statement, accounts[1], *chain[1:2][:named]):
+        assert [locked(db, "memories", claim) for claim in rest] == ["update"] * 2
+
+
 def test_a_correction_locks_accounts_before_the_claim(
     db: psycopg.Connection, connect: Connect, accounts: list[UUID], chain: list[UUID]
 ) -> None:
@@ -123,6 +153,15 @@ def test_a_claim_alone_is_locked_before_the_model_of_its_correction(
     with waits(db, connect, (HOLD_MODEL,), CORRECT, accounts[2], chain[2]):
         locks = [locked(db, "memories", claim) for claim in chain]
         assert locks == ["not", "not", "no key update"]
+
+
+def test_a_merge_locks_both_memories_in_the_order_of_ids(
+    db: psycopg.Connection, connect: Connect, account: UUID
+) -> None:
+    """Its own UPDATE and the foreign key lock the target first."""
+    first, second = sorted(insert(db, account, body)["id"] for body in ("x", "y"))
+    with waits(db, connect, (HOLD_MEMORY, second), MERGE, account, second, first):
+        assert locked(db, "memories", first) == "no key update"
 
 
 def test_an_embedding_waits_for_a_deletion(
@@ -154,7 +193,7 @@ def test_what_has_a_forgotten_model_is_locked_before_its_name(
         "revoke_api('{role}')",
         "grant_serve('{role}')",
         "bind_role('{role}', memstore.find_user('one'))",
-        "unbind_role('{bound}')",
+        "unbind_role('{bound}', memstore.find_user('two'))",
         "delete_user(memstore.find_user('two'))",
     ],
     ids=lambda change: change.partition("(")[0],
@@ -167,8 +206,8 @@ def test_what_roles_hold_is_changed_by_one_at_a_time(change: str, db: psycopg.Co
     )
     db.execute(f"create role {role}; create role {bound}".encode())
     try:
-        account_of(db, "one")
-        rows(db, "select memstore.bind_role(%s, %s)", bound, account_of(db, "two"))
+        for account in ("one", "two"):
+            rows(db, "select memstore.bind_role(%s, %s)", bound, account_of(db, account))
         with db.transaction(force_rollback=True):
             assert value(db, mode) is None
             db.execute(f"select memstore.{change.format(role=role, bound=bound)}".encode())
