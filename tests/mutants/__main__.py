@@ -97,6 +97,8 @@ class Worker:
         if prepared:
             return "refused", self._told.strip().rpartition("\n")[2]
         selections = [self._nearest.tests(site)[: self._count]]
+        if not selections[0]:
+            return "unnoticed", "no test is near"
         if self._all:
             selections.append(["tests"])
         for selected in selections:
@@ -105,6 +107,8 @@ class Worker:
             )
             if failed is None:
                 return "unnoticed", "in the time that was given"
+            if failed < 0:
+                raise RuntimeError("the tests were ended from outside")
             if failed not in (0, 5):
                 told = [line for line in self._told.splitlines() if line.startswith(("FAILED", "ERROR"))]
                 return "noticed", "; ".join(told) or f"exit {failed}"
