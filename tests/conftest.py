@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from uuid import UUID
 
 import psycopg
@@ -13,8 +15,9 @@ from psycopg.conninfo import make_conninfo
 from pytest_postgresql import factories
 
 from memstore import schema
+from memstore.embedded import EmbeddedServer
 from tests.databases import dump, empty_database
-from tests.servers import Server, private_server, server_at
+from tests.servers import SETTINGS, TEMPLATE, Server, private_server, server_at
 from tests.sql.support import SECRET
 
 
@@ -29,8 +32,16 @@ def pytest_xdist_auto_num_workers() -> int:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    """The server of ``MEMSTORE_TEST_DATABASE_URL``, else one of our own in memory, gone after the run."""
+    """The server of ``MEMSTORE_TEST_DATABASE_URL``, else one of our own in memory, gone after the run.
+
+    ``MEMSTORE_TEST_DATA_DIR`` is that of a server that runs already, with this version in ``TEMPLATE``.
+    """
     url = os.environ.get("MEMSTORE_TEST_DATABASE_URL")
+    data_dir = os.environ.get("MEMSTORE_TEST_DATA_DIR")
+    if data_dir:
+        with EmbeddedServer(Path(data_dir), settings=SETTINGS) as running:
+            yield replace(server_at(running.url, Path(data_dir, "server.log")), template_dbname=TEMPLATE)
+        return
     if url:
         yield server_at(url, None)
         return
@@ -41,7 +52,8 @@ def server() -> Iterator[Server]:
 def _install(
     *, host: str, port: str, user: str, dbname: str, password: str | None, autocommit: bool = False
 ) -> None:
-    schema.migrate(make_conninfo(host=host, port=port, user=user, dbname=dbname, password=password))
+    if not os.environ.get("MEMSTORE_TEST_DATA_DIR"):  # whose TEMPLATE is installed
+        schema.migrate(make_conninfo(host=host, port=port, user=user, dbname=dbname, password=password))
 
 
 memstore_noproc = factories.postgresql_noproc(depends_on="server", dbname="memstore_test", load=[_install])

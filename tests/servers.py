@@ -27,6 +27,10 @@ SETTINGS = {
 }
 
 
+TEMPLATE = "memstore_changed"
+"""The database of a changed copy, from which the tests of tests.mutants make theirs."""
+
+
 @dataclass(frozen=True)
 class Server:
     """A server to test against, as pytest-postgresql takes it."""
@@ -38,7 +42,7 @@ class Server:
     maintenance_dbname: str
     log: Path | None
     options: str = ""
-    template_dbname: None = None
+    template_dbname: str | None = None
 
 
 @contextmanager

@@ -41,10 +41,10 @@ _RULES: list[tuple[str, str, str]] = [
     ("condition", r"(?<=\s)and(?=\s)", "or"),
     ("condition", r"(?<=\s)or(?=\s)(?! replace)", "and"),
     ("condition", r"(?m)^\s+and [^()\n]*(?:\([^()\n]*\)[^()\n]*)*$", ""),
-    ("constant", r"(?<![\w.$:\[(-])\d+(?:\.\d+)?(?![\w.)\]])", "+1"),
+    ("constant", r"(?<![\w.$:\[(-])(?<!perform )\d+(?:\.\d+)?(?![\w.)\]])", "+1"),
     ("constant", r"\btrue\b", "false"),
     ("constant", r"\bfalse\b", "true"),
-    ("lock", r"\bfor (?:no key )?update\b(?: of \w+)?", ""),
+    ("lock", r"\bfor (?:no key )?update\b(?: of \w+)?(?: skip locked)?", ""),
     ("lock", r"\bfor (?:key )?share\b(?: of \w+)?", ""),
     ("lock", r"(?m)^\s+perform [\w.]*lock\w*\([^;\n]*\);$", ""),
     ("lock", r"(?m)^\s+lock table [^;]*;$", ""),
@@ -67,6 +67,7 @@ class Site:
         text: what stands there instead.
         line: the line's number.
         before: the line as it is.
+        after: the line as it is then.
     """
 
     path: str
@@ -77,13 +78,14 @@ class Site:
     text: str
     line: int
     before: str
+    after: str
 
     def apply(self, source: str) -> str:
         return source[: self.start] + self.text + source[self.end :]
 
     def __str__(self) -> str:
-        new = self.text.strip() or "(nothing)"
-        return f"{self.path}:{self.line}: {self.rule}: {self.before.strip()} -> {new}"
+        """The change without its line's number, so that it stays the same as others come and go."""
+        return f"{self.path}: {self.before.strip()} -> {self.after.strip() or '(nothing)'}"
 
 
 def sites(root: Path) -> list[Site]:
@@ -100,8 +102,9 @@ def sites(root: Path) -> list[Site]:
 
 def _site(path: str, kind: str, rule: str, source: str, start: int, end: int, text: str) -> Site:
     first = source.rfind("\n", 0, start) + 1 if source[start] != "\n" else start + 1
-    line = source[first:].partition("\n")[0]
-    return Site(path, kind, rule, start, end, text, source.count("\n", 0, first) + 1, line)
+    before = source[first:].partition("\n")[0]
+    after = f"{source[first:start]}{text}{source[end:]}".partition("\n")[0] if start >= first else ""
+    return Site(path, kind, rule, start, end, text, source.count("\n", 0, first) + 1, before, after)
 
 
 def _sql(path: str, kind: str, source: str) -> Iterator[Site]:
