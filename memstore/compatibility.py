@@ -82,7 +82,7 @@ def require_version(
         SchemaOutdated: With the command to run.
     """
     if version is None:
-        raise schema_outdated("The database has no memstore schema.")
+        raise schema_outdated("memstore is not installed in the database.")
     if version < SCHEMA_VERSION:
         raise schema_outdated(
             f"The memstore schema is at version {version}; this client needs {SCHEMA_VERSION}."

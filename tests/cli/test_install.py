@@ -6,6 +6,7 @@ import json
 import os
 import random
 import stat
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -409,6 +410,17 @@ def test_what_is_added_to_toml_goes_without_a_trace(text: str) -> None:
     again = Toml(added)
     again.remove(("mcp_servers", "memstore"))
     assert again.write() == text
+
+
+@pytest.mark.parametrize("options", [(), ("--project",)])
+def test_a_server_that_would_not_start_is_told(
+    home: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
+) -> None:
+    monkeypatch.setitem(sys.modules, "mcp", None)
+    said = "the server that the client starts needs more packages: pip install 'pg-memstore[mcp]'"
+    assert complaints(invoke("install", "cursor", *options)) == [said]
+    assert complaints(invoke("install", "cursor", *options)) == [said]
+    assert complaints(invoke("install", "cursor", *options, "--uninstall")) == []
 
 
 def test_an_interrupted_write_leaves_the_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,8 +17,8 @@ from tests.sql.support import refused
 def test_migrate_says_what_it_applied(server: Server) -> None:
     with empty_database(server) as url:
         assert complaints(invoke("list", "--database-url", url, code=1)) == [
-            "The database has no memstore schema. Run memstore migrate; where the schema is newer than this"
-            " client, install a newer pg-memstore."
+            "memstore is not installed in the database. Run memstore migrate; where the schema is newer than"
+            " this client, install a newer pg-memstore."
         ]
         result = invoke("verify", "--database-url", url, code=1)
         assert "off\tmigrations\tnot applied: 0001-deployment" in result.stdout

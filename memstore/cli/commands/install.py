@@ -44,6 +44,8 @@ def install(
     keep it in ~/.pgpass, or set MEMSTORE_DATABASE_URL where the client is started. Files of a project name
     the command without its path, so that they hold on every machine.
     """
+    from importlib.util import find_spec
+
     from memstore.cli.clients import CLIENTS
     from memstore.cli.editing import Unreadable
     from memstore.cli.installing import Installation
@@ -66,6 +68,8 @@ def install(
     except Unreadable as error:
         complain(str(error))
         raise Exit(REFUSED) from None
+    if not uninstall and find_spec("mcp") is None:
+        complain("the server that the client starts needs more packages: pip install 'pg-memstore[mcp]'")
     if session.out.as_json:
         session.out.facts({"client": client, "changed": changed})
         return
