@@ -44,7 +44,7 @@ def synthesise(conninfo: str, name: str) -> None:
                 connection.execute(rows.read_bytes())
 
 
-# Accounts, chains, merges, deletions, scopes, claims with records, items, tokens, an erased account, and full ones.
+# Accounts, chains, merges, deletions, scopes, claims with records, items, tokens, an erased one, full ones.
 # A statement is left out where a function of it isn't there: delete_scope came with the arguments.
 _CALLS = """
 select memstore.create_user(external_ref => ref) from unnest('{a,b,s,gone}'::text[]) ref;
