@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import collections
 import inspect
-import os
 import random
 import traceback
 from array import array
@@ -24,10 +23,11 @@ from psycopg.conninfo import make_conninfo
 
 from memstore import AsyncStore, MemstoreError, Store, errors
 from memstore.api.store import Functions
+from tests.databases import LONG, SEEDS
 from tests.sql.support import EVIDENCE, SECRET, SYSTEM, account_of, rows, steward_of
 from tests.sql.texts import TEXTS
 
-CALLS = 40_000 if os.environ.get("MEMSTORE_LONG") else 1_200
+CALLS = 40_000 if LONG else 1_200
 
 METHODS = {
     name: tuple(inspect.signature(method).parameters.values())[1:]
@@ -182,9 +182,9 @@ ODD: list[Callable[[], Any]] = [
 class Fuzz:
     """Draws calls, and judges what comes of them."""
 
-    def __init__(self, db: psycopg.Connection) -> None:
+    def __init__(self, db: psycopg.Connection, seed: int) -> None:
         self.db = db
-        self.random = random.Random(7)
+        self.random = random.Random(2 * seed + 7)
         self.names = {
             name
             for (name,) in rows(
@@ -336,9 +336,15 @@ def shown(error: BaseException | None) -> str:
 
 
 @pytest.fixture
-def fuzz(db: psycopg.Connection) -> Fuzz:
+def fuzz(db: psycopg.Connection, seed: int) -> Fuzz:
     assert len(METHODS) >= 35
-    return Fuzz(db)
+    return Fuzz(db, seed)
+
+
+@pytest.fixture(params=SEEDS)
+def seed(request: pytest.FixtureRequest) -> int:
+    seed: int = request.param
+    return seed
 
 
 @pytest.mark.usefixtures("unlogged")
@@ -358,7 +364,7 @@ def test_store(fuzz: Fuzz, connect: Callable[..., psycopg.Connection]) -> None:
 
 
 @pytest.mark.usefixtures("unlogged")
-def test_async_store(fuzz: Fuzz, db_url: str) -> None:
+def test_async_store(fuzz: Fuzz, db_url: str, seed: int) -> None:
     async def work() -> None:
         url = make_conninfo(db_url, options="-c statement_timeout=10s")
         async with await psycopg.AsyncConnection.connect(url, autocommit=True) as connection:
@@ -374,6 +380,6 @@ def test_async_store(fuzz: Fuzz, db_url: str) -> None:
                     error = caught
                 fuzz.judge(name, given, error)
 
-    fuzz.random.seed(8)
+    fuzz.random.seed(2 * seed + 8)
     asyncio.run(work())
     fuzz.conclude()

@@ -32,7 +32,7 @@ def migrate_interrupted(conninfo: str, accident: Accident, number: int, seen: Sy
     def wait(self: psycopg.Connection, generator: Generator[Any, Any, Any], *arguments: Any) -> Any:
         # A commit sends nothing where there is no transaction, as where yoyo sent it as a statement.
         idle = self.info.transaction_status == TransactionStatus.IDLE
-        if self is not killer and not (idle and generator.__name__ == "_commit_gen"):
+        if self is not killer and not (idle and getattr(generator, "__name__", "") == "_commit_gen"):
             seen.value += 1
             if seen.value == number:
                 if accident == "kill":

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import time
 from typing import Any
 
 import psycopg
+import pytest
 from psycopg import sql
 
+from tests.databases import LONG, SEEDS
 from tests.sql.support import EVIDENCE, SECRET, SYSTEM, account_of, rows, steward_of, value
 from tests.sql.texts import TEXTS
 
-CALLS = 20_000 if os.environ.get("MEMSTORE_LONG") else 600
+CALLS = 20_000 if LONG else 600
 BOUNDARY = {
     *(
         "22P02",
@@ -283,8 +284,9 @@ def check(db: psycopg.Connection) -> None:
     assert rows(db, "select invariant from memstore.verify_store() where violations > 0") == []
 
 
-def test_every_parameter(db: psycopg.Connection) -> None:
-    rng = random.Random(11)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_parameter(db: psycopg.Connection, seed: int) -> None:
+    rng = random.Random(11 + seed)
     db.execute("set statement_timeout = '1s'")
     names = {
         row[0] for row in rows(db, "select name from memstore.refusals union select name from memstore.rules")
