@@ -216,6 +216,8 @@ class Fuzz:
                 " (select id from memstore.memory_admissions order by inserted_at desc limit 5)",
             )
         ]
+
+    def check(self) -> None:
         assert rows(self.db, "select invariant from memstore.verify_store() where violations > 0") == []
 
     def usual(self, name: str) -> Any:
@@ -322,7 +324,7 @@ class Fuzz:
     def conclude(self) -> None:
         assert not self.faults, "\n".join(self.faults.values())
         assert min(self.outcomes.values()) > CALLS // 12, self.outcomes
-        self.refresh()
+        self.check()
 
 
 def shown(error: BaseException | None) -> str:
@@ -353,6 +355,8 @@ def test_store(fuzz: Fuzz, connect: Callable[..., psycopg.Connection]) -> None:
     for number in range(CALLS // 2):
         if number % 100 == 0:
             fuzz.refresh()
+        if number % (1_000 if LONG else 100) == 0:
+            fuzz.check()
         name, given = fuzz.draw(number)
         error: BaseException | None = None
         try:
@@ -372,6 +376,8 @@ def test_async_store(fuzz: Fuzz, db_url: str, seed: int) -> None:
             for number in range(CALLS // 2):
                 if number % 100 == 0:
                     fuzz.refresh()
+                if number % (1_000 if LONG else 100) == 0:
+                    fuzz.check()
                 name, given = fuzz.draw(number)
                 error: BaseException | None = None
                 try:
