@@ -196,7 +196,7 @@ class Fuzz:
         self.refresh()
 
     def refresh(self) -> None:
-        """Makes what was erased again, and checks that the store is sound."""
+        """Makes what was erased again."""
         self.db.execute("select memstore.configure(200, 8, 2000, 0, 0.3, 0, 0, true, 40)")
         accounts = [account_of(self.db, ref) for ref in ("a", "ab", "%")]
         self.actors = [*accounts, steward_of(self.db, "steward")]
