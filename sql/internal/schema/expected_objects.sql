@@ -382,7 +382,7 @@ fd26e81c2bf2b42ea900be389be63a04 function chains_of(uuid[])
 21c224062ba193cb165ec03bffe99c6a function close_openings(text,boolean)
 1b33b444fc3cc7d541832d673ef39e0e function code_is_loaded(text,jsonb)
 fa3e6748564ca3af5aed5a59b36a608b function compile_columns()
-7615a208a33904800a71770a0a3aec5f function compile_comments()
+8d1e2b2acc6cd483e5d5cdf69a5e2dd4 function compile_comments()
 f91560cce9ecd97fdaa869efc6351fff function compile_embedding_is_usable()
 2ebbaa2907ce15e3e48eca96b663f489 function compile_item_similarities()
 ac521f00d95bcb596a4a40e36f695fa5 function compile_own_api()
@@ -786,7 +786,7 @@ e3b0c44298fc1c149afbf4c8996fb924 type memstore.memory
 b4cf6172d99e76a651b9cf743e3947d5 view api_scopes
 9082a078f8854b00e4dfa8d8d61b084e view bundles
 3e47a06a20d17fb75d9bc1cb6c920979 view memory_columns
-04a2df50d72e21630a726ec9219a276e view pages
+00eb4cb1e349b804dd6cde23a2fa0132 view pages
 417a3a6d6f7f0240eb2525d95b494363 view refusals
 80a3737499b6e186657273685ba37f0e view rules
 ',
