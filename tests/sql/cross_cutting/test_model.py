@@ -557,7 +557,7 @@ class Machine(RuleBasedStateMachine):
     @rule(name=names, number=picks)
     def revoke(self, name: str, number: int) -> None:
         account = self.account(name)
-        found = sorted(self.tokens)
+        found = sorted(id for id, token in self.tokens.items() if number % 4 == 0 or token.user == account)
         id = found[number % len(found)] if found and number < 28 else NOBODY
         token = self.tokens.get(id)
         mine = token is not None and token.user == account
