@@ -38,8 +38,11 @@ def skip_without(what: str, why: str | None = None) -> NoReturn:
     pytest.skip(f"no {what}{reason}")
 
 
-LONG = bool(os.environ.get("MEMSTORE_LONG"))
-"""Whether what is sampled otherwise is tried whole."""
+LONG = int(os.environ.get("MEMSTORE_LONG") or 0)
+"""Whether what is sampled otherwise is tried whole, and how many times what is drawn at random is drawn."""
+
+SEEDS = range(1, LONG + 1) if LONG else range(1)
+"""Of what is drawn at random: a long run has others than a short one."""
 
 
 def long_but(chosen: object, all: Iterable[object]) -> list[Any]:

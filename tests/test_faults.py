@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
+from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
@@ -25,16 +26,44 @@ from psycopg.types.json import Jsonb
 
 from memstore import schema
 from memstore.embedded import EmbeddedServer
+from tests.databases import LONG, SEEDS
 
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.parametrize("seed", SEEDS)]
 
 CLIENTS = 8
-ROUNDS = 25 if os.environ.get("MEMSTORE_LONG") else 2
+ROUNDS = 25 if LONG else 2
 EVIDENCE = Jsonb([{"kind": "url", "ref": "https://example.org/1", "digest": "sha256:0a"}])
 CLAIMS = 8
 
-State = dict[UUID, str]
-"""What an account holds: of each memory and record whether it is live, dead, or a challenge."""
+KINDS = (
+    *("insert", "batch", "correct", "delete", "merge"),
+    *("propose", "challenge", "refute", "judge"),
+    *("put", "put", "token", "revoke"),
+)
+
+State = dict[UUID | str, str]
+"""What an account holds: memories and records by id, tokens and items by name; what each is, or says."""
+
+
+PROPOSE = """
+select id from memstore.insert_memory(
+  %(actor)s, 'It builds.', 'system', slug => 'sys:build', tier => 'glass', as_of => '2026-01-02',
+  admission => 'candidate', evidence_refs => %(evidence)s, id => %(id)s)
+"""
+STORED = """
+select id::text, true,
+  case when superseded_at is not null then 'dead' when bucket = 'system' then 'claim' else 'live' end
+from memstore.memories where user_id = %(account)s
+union all
+select r.id::text, true, case when a.id is null then r.role else 'answered' end
+from memstore.memory_admissions r left join memstore.memory_admissions a on a.challenge_id = r.id
+where r.user_id = %(account)s
+union all
+select key, false, value ->> 'is' from memstore.items where user_id = %(account)s
+union all
+select name, false, case when revoked_at is null then 'token' else 'revoked' end
+from memstore.tokens where user_id = %(account)s
+"""
 
 
 @dataclass
@@ -56,52 +85,82 @@ class Client:
 
     def call(self, connection: psycopg.Connection) -> None:
         """Writes something; raises what the driver raises."""
-        live = [id for id, kind in self.state.items() if kind == "live"]
-        kind = self.random.choice(["insert", "batch", "correct", "delete", "merge", "challenge"])
-        new = uuid4()
-        self.after = dict(self.state)
-        if kind == "challenge" and list(self.state.values()).count("challenge") < 150:
-            self.random.shuffle(self.claims)
-            # The database chooses a record's id: until its answer is there, another one stands for it.
-            self.after[new] = "challenge"
-            (row,) = connection.execute(
-                "select id from memstore.challenge_memory(%s, %s, 'Because.', %s)",
-                (self.account, self.claims[0], EVIDENCE),
-            ).fetchall()
-            del self.after[new]
-            self.after[row[0]] = "challenge"
-        elif kind == "correct" and live:
-            target = self.random.choice(live)
-            self.after |= {target: "dead", new: "live"}
-            connection.execute(
-                "select memstore.supersede_memory(%s, %s, 'It was corrected.', id => %s)",
-                (self.account, target, new),
-            )
-        elif kind == "merge" and len(live) > 1:
-            target, replacement = self.random.sample(live, 2)
-            self.after[target] = "dead"
-            connection.execute(
-                "select memstore.supersede_with(%s, %s, %s)", (self.account, target, replacement)
-            )
-        elif kind == "delete" and live:
-            target = self.random.choice(live)
-            del self.after[target]
-            connection.execute("select memstore.delete_memory(%s, %s)", (self.account, target))
-        elif kind == "batch":
-            items = [{"id": str(uuid4()), "body": "One of several."} for _ in range(5)]
-            self.after |= {UUID(item["id"]): "live" for item in items}
-            connection.execute(
-                "select count(*) from memstore.insert_memories(%s, %s)", (self.account, Jsonb(items))
-            )
-        else:
-            self.after[new] = "live"
-            connection.execute(
-                "select memstore.insert_memory(%s, 'It was written.', id => %s,"
-                " embedding => '{1,2}', embedding_model => 'two')",
-                (self.account, new),
-            )
-        self.state = dict(self.after)
+        statement, arguments, changed, gone = self.draw()
+        self.after = {id: kind for id, kind in {**self.state, **changed}.items() if id not in gone}
+        connection.execute(statement.encode(), {"actor": self.account, "evidence": EVIDENCE, **arguments})
+        self.state = self.after
         self.calls += 1
+
+    def draw(self) -> tuple[str, dict[str, object], State, set[UUID | str]]:
+        """A statement, its arguments, what the account holds then that is new or other, and what has gone."""
+        own, challenges, tokens = (
+            self.held(*kinds) for kinds in (("live", "claim"), ("challenge",), ("token",))
+        )
+        live, claim, new = self.held("live"), self.random.choice(self.claims), uuid4()
+        match self.random.choice(KINDS):
+            case "batch":
+                items = [{"id": str(uuid4()), "body": "One of several."} for _ in range(5)]
+                query = "select count(*) from memstore.insert_memories(%(actor)s, %(items)s)"
+                return query, {"items": Jsonb(items)}, {UUID(item["id"]): "live" for item in items}, set()
+            case "correct" if own:
+                target = self.random.choice(own)
+                query = (
+                    "select memstore.supersede_memory(%(actor)s, %(target)s, 'It is not so.', id => %(id)s"
+                )
+                query += ", evidence_refs => %(evidence)s)" if self.state[target] == "claim" else ")"
+                return query, {"target": target, "id": new}, {new: self.state[target], target: "dead"}, set()
+            case "delete" if own:
+                target = self.random.choice(own)
+                return "select memstore.delete_memory(%(actor)s, %(id)s)", {"id": target}, {}, {target}
+            case "merge" if len(live) > 1:
+                target, replacement = self.random.sample(live, 2)
+                query = "select memstore.supersede_with(%(actor)s, %(target)s, %(replacement)s)"
+                return query, {"target": target, "replacement": replacement}, {target: "dead"}, set()
+            case "propose":
+                return PROPOSE, {"id": new}, {new: "claim"}, set()
+            case "challenge" if len(challenges) < 150:
+                query = "select memstore.challenge_memory(%(actor)s, %(claim)s, 'No.', %(evidence)s, %(id)s)"
+                return query, {"claim": claim, "id": new}, {new: "challenge"}, set()
+            case "refute" if challenges:
+                target = self.random.choice(challenges)
+                query = "select memstore.refute_challenge(%(actor)s, %(target)s, 'Yes.', %(id)s)"
+                return query, {"target": target, "id": new}, {new: "refutation", target: "answered"}, set()
+            case "judge":
+                query = "select memstore.record_admission(%(actor)s, %(claim)s, 'admitted', 'Yes.', %(id)s)"
+                return query, {"claim": claim, "id": new}, {new: "admission"}, set()
+            case "put":
+                values: State = {
+                    f"item {number}": str(uuid4()) for number in self.random.sample(range(20), 3)
+                }
+                deleted = self.random.choice([*values, ""])
+                puts = [
+                    {
+                        "namespace": ["of a test"],
+                        "key": key,
+                        "value": None if key == deleted else {"is": value},
+                    }
+                    for key, value in values.items()
+                ]
+                query = "select count(*) from memstore.put_items(%(actor)s, %(items)s)"
+                return query, {"items": Jsonb(puts)}, values, {deleted}
+            case "token" if len(tokens) < 90:
+                query = "select id from memstore.create_token(%(actor)s, %(name)s)"
+                return query, {"name": f"token {new}"}, {f"token {new}": "token"}, set()
+            case "revoke" if tokens:
+                name = self.random.choice(tokens)
+                query = (
+                    "select memstore.revoke_token(%(actor)s, id)"
+                    " from memstore.list_tokens(%(actor)s) where name = %(name)s"
+                )
+                return query, {"name": name}, {name: "revoked"}, set()
+        query = (
+            "select memstore.insert_memory(%(actor)s, 'It was written.', id => %(id)s,"
+            " embedding => '{1,2}', embedding_model => 'two')"
+        )
+        return query, {"id": new}, {new: "live"}, set()
+
+    def held(self, *kinds: str) -> list[Any]:
+        return [id for id, kind in self.state.items() if kind in kinds]
 
     def check(self, connection: psycopg.Connection, lost: bool) -> None:
         """Compares with what is stored, and takes that over.
@@ -110,51 +169,32 @@ class Client:
             connection: one of the owner.
             lost: whether the call under way may have happened.
         """
-        stored: State = dict(
-            connection.execute(
-                "select id, case when superseded_at is null then 'live' else 'dead' end"
-                " from memstore.memories where user_id = %(account)s union all"
-                " select id, 'challenge' from memstore.memory_admissions where user_id = %(account)s",
-                {"account": self.account},
-            ).fetchall()
-        )
-        possible = [self.state, self.after] if lost else [self.state]
-        assert _shape(stored) in [_shape(each) for each in possible]
-        known = {id for id, kind in self.state.items() if kind == "challenge"}
-        assert known <= stored.keys()
+        stored: State = {
+            UUID(id) if is_id else id: kind
+            for id, is_id, kind in connection.execute(STORED, {"account": self.account})
+        }
+        assert stored in ([self.state, self.after] if lost else [self.state])
         self.state = self.after = stored
 
 
-def _shape(state: State) -> tuple[State, int]:
-    """The memories, and how many challenges there are: the id of one is known when it is acknowledged."""
-    memories = {id: kind for id, kind in state.items() if kind != "challenge"}
-    return memories, len(state) - len(memories)
-
-
-def prepare(url: str) -> list[Client]:
-    """So many accounts, and claims that they challenge."""
+def prepare(url: str, seed: int) -> list[Client]:
+    """So many accounts of stewards, and claims that they argue about."""
     with psycopg.connect(url, autocommit=True) as connection:
 
         def create() -> UUID:
             ((account,),) = connection.execute("select memstore.create_user()").fetchall()
             connection.execute("select memstore.set_maximum_live_memories(%s, 1000000)", (account,))
+            connection.execute("select memstore.set_steward(%s, true)", (account,))
             result: UUID = account
             return result
 
-        steward = create()
-        connection.execute("select memstore.set_steward(%s, true)", (steward,))
-        claims = []
-        for _ in range(CLAIMS):
-            ((claim,),) = connection.execute(
-                "select id from memstore.insert_memory(%s, 'It builds.', 'system', slug => 'sys:build',"
-                " tier => 'glass', as_of => '2026-01-02', admission => 'candidate', evidence_refs => %s)",
-                (steward, EVIDENCE),
-            ).fetchall()
+        author, claims = create(), [uuid4() for _ in range(CLAIMS)]
+        for claim in claims:
+            connection.execute(PROPOSE, {"actor": author, "evidence": EVIDENCE, "id": claim})
             connection.execute(
-                "select memstore.record_admission(%s, %s, 'admitted', 'Because.')", (steward, claim)
+                "select memstore.record_admission(%s, %s, 'admitted', 'Because.')", (author, claim)
             )
-            claims.append(claim)
-        return [Client(create(), list(claims), seed) for seed in range(CLIENTS)]
+        return [Client(create(), claims, seed * CLIENTS + number) for number in range(CLIENTS)]
 
 
 def check_all(url: str, clients: list[Client], lost: bool) -> None:
@@ -195,14 +235,17 @@ def place() -> Iterator[Path]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs Linux")
-def test_a_killed_server_keeps_what_it_acknowledged(place: Path) -> None:
+def test_a_killed_server_keeps_what_it_acknowledged(place: Path, seed: int) -> None:
     clients: list[Client] = []
-    chance = random.Random(1)
-    for number in range(ROUNDS):
+    chance = random.Random(seed)
+    for number in range(ROUNDS + 1):
         with EmbeddedServer(place) as server:
             if number == 0:
                 schema.migrate(server.url)
-                clients = prepare(server.url)
+                clients = prepare(server.url, seed)
+            check_all(server.url, clients, lost=True)
+            if number == ROUNDS:
+                break
 
             def work(client: Client, url: str = server.url) -> None:
                 # The end of the server is the only thing that may go wrong.
@@ -218,12 +261,11 @@ def test_a_killed_server_keeps_what_it_acknowledged(place: Path) -> None:
                 time.sleep(chance.uniform(0, 0.3))
                 kill(place)
         assert sum(client.calls for client in clients) >= before + 40
-        with EmbeddedServer(place) as server:
-            check_all(server.url, clients, lost=True)
+    print(f"{sum(client.calls for client in clients)} calls")
 
 
-def test_terminated_backends(db_url: str) -> None:
-    clients = prepare(db_url)
+def test_terminated_backends(db_url: str, seed: int) -> None:
+    clients = prepare(db_url, seed)
     done = Event()
 
     def work(client: Client) -> None:
@@ -255,8 +297,8 @@ def test_terminated_backends(db_url: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["statement_timeout", "lock_timeout"])
-def test_timeouts(db_url: str, kind: str) -> None:
-    clients = prepare(db_url)
+def test_timeouts(db_url: str, kind: str, seed: int) -> None:
+    clients = prepare(db_url, seed)
     done = Event()
 
     def work(client: Client) -> None:

@@ -976,7 +976,7 @@ class AsyncFunctions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: `filter`, page_size or skip is not of this form.
+            InvalidValue: `namespace`, filter, page_size or skip is not of this form.
         """
         return await self.run(
             calls.search_items(

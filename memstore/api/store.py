@@ -970,7 +970,7 @@ class Functions(ABC):
 
         Raises:
             ActorUnknown: The account does not exist.
-            InvalidValue: `filter`, page_size or skip is not of this form.
+            InvalidValue: `namespace`, filter, page_size or skip is not of this form.
         """
         return self.run(
             calls.search_items(

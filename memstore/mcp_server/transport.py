@@ -58,10 +58,9 @@ class _Answers:
         if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
             self.settle(item.message.id)
 
-    async def refuse(self, code: int, message: str, request: types.RequestId | None = None) -> None:
+    async def refuse(self, answer: types.JSONRPCError) -> None:
         """Answers what is no request."""
-        error = types.ErrorData(code=code, message=message)
-        await self._inner.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=request, error=error)))
+        await self._inner.send(SessionMessage(answer))
 
     async def aclose(self) -> None:
         await self._inner.aclose()
@@ -73,6 +72,19 @@ class _Answers:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+class NoMessageError(Exception):
+    """What was read is no message.
+
+    Attributes:
+        answer: What the protocol has for it, without the text.
+    """
+
+    def __init__(self, code: int, why: str, request: types.RequestId | None = None) -> None:
+        super().__init__(why)
+        error = types.ErrorData(code=code, message=why)
+        self.answer: Final = types.JSONRPCError(jsonrpc="2.0", id=request, error=error)
 
 
 class _Unread:
@@ -123,27 +135,37 @@ def _id_of(message: dict[str, Any]) -> types.RequestId | None:
     return None
 
 
-async def _read(line: bytes, requests: MemoryObjectSendStream[SessionMessage], answers: _Answers) -> None:
+def read_message(text: bytes) -> types.JSONRPCMessage:
+    """Reads a message.
+
+    Raises:
+        NoMessageError: It is none.
+    """
     try:
-        message = _parsed(line)
+        message = _parsed(text)
     except (ValueError, RecursionError):
-        await answers.refuse(types.PARSE_ERROR, "The line is no JSON.")
-        return
+        raise NoMessageError(types.PARSE_ERROR, "The message is no JSON.") from None
     if not isinstance(message, dict):
-        await answers.refuse(types.INVALID_REQUEST, "A message is an object, one a line.")
-        return
+        raise NoMessageError(types.INVALID_REQUEST, "A message is an object.")
     request = _id_of(message)
     if "id" in message and request is None:
-        await answers.refuse(types.INVALID_REQUEST, "An id is a string or an integer.")
-        return
+        raise NoMessageError(types.INVALID_REQUEST, "An id is a string or an integer.")
     try:
         read = types.jsonrpc_message_adapter.validate_python(_printable(message), by_name=False)
     except (ValidationError, RecursionError):
         read = None
-    # A response to what this server never asked is of no use, and isn't answered.
     if read is None or ("id" in message and isinstance(read, types.JSONRPCNotification)):
-        await answers.refuse(types.INVALID_REQUEST, "The message is no request.", request)
+        raise NoMessageError(types.INVALID_REQUEST, "The message is no request.", request)
+    return read
+
+
+async def _read(line: bytes, requests: MemoryObjectSendStream[SessionMessage], answers: _Answers) -> None:
+    try:
+        read = read_message(line)
+    except NoMessageError as error:
+        await answers.refuse(error.answer)
         return
+    # A response to what this server never asked is of no use, and isn't answered.
     if isinstance(read, types.JSONRPCRequest):
         answers.expect(read.id)
     elif isinstance(read, types.JSONRPCNotification) and read.method == "notifications/cancelled":

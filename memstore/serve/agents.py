@@ -23,6 +23,7 @@ from memstore.api.aio import AsyncFunctions
 from memstore.mcp_server.given import GivenOut
 from memstore.mcp_server.server import CLAIMS_INSTRUCTIONS, INSTRUCTIONS, all_tools
 from memstore.mcp_server.tools import Tools
+from memstore.mcp_server.transport import NoMessageError, read_message
 from memstore.serve.acting import ActingStore, Visitor, current, visiting, visitor_of
 from memstore.serve.address import Address
 from memstore.serve.guards import replayed
@@ -119,7 +120,7 @@ class Agents:
         answer = await self._refusal(scope)
         if answer is None:
             body = (await receive())["body"]
-            answer = await self._called(scope, body)
+            answer = await self._called(scope, body) or _unread(body)
             receive = replayed(body, receive)
         if answer is None:
             await self._manager.handle_request(scope, receive, send)
@@ -199,6 +200,15 @@ def _visitor(context: ServerRequestContext[Any, Any]) -> Visitor:
         raise MCPError(types.INVALID_REQUEST, "The message came without a request.")
     visitor: Visitor = context.request.scope["memstore.visitor"]
     return visitor
+
+
+def _unread(body: bytes) -> Response | None:
+    """Answers what is no message: the SDK's own answer shows its text."""
+    try:
+        read_message(body)
+    except NoMessageError as error:
+        return JSONResponse(error.answer.model_dump(mode="json", exclude_unset=True), 400)
+    return None
 
 
 async def bearer_of(store: AsyncFunctions, headers: Headers) -> Visitor | None:

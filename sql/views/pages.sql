@@ -15,7 +15,8 @@ select
     end,
     E'\n  returns ', c.result, c.volatility,
     regexp_replace(substring(h.header from '^[^\n]+(.*)$'), '\n(Example|Result):', E'\n\\1', 'g')
-  ) collate "default" as page
+  ) collate "default" as page,
+  p.oid
 from memstore.api f
 join pg_catalog.pg_proc p on p.proname = f.name and p.pronamespace = 'memstore'::regnamespace
 cross join lateral (select substring(p.prosrc from '^\s*/\*\n(.*?)\n\*/') collate "default" as header) h

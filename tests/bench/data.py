@@ -133,7 +133,7 @@ def array(numbers: list[float]) -> str:
     return "{" + ",".join(map(str, numbers)) + "}"
 
 
-def rows(accounts: list[UUID], memories: int, seed: object) -> Iterator[str]:
+def rows(accounts: list[UUID], memories: int, seed: object, *, embedded: bool = True) -> Iterator[str]:
     """Lines for COPY of `COLUMNS`: so many memories of each account, in the order that time brings."""
     texts = Texts(seed)
     step = timedelta(days=_DAYS) / (memories * len(accounts))
@@ -145,7 +145,7 @@ def rows(accounts: list[UUID], memories: int, seed: object) -> Iterator[str]:
             moment += step
             body = texts.body()
             line = [str(owner), bucket, body, source, "english", str(moment), str(moment)]
-            line += [array(vector(body)), MODEL]
+            line += [array(vector(body)), MODEL] if embedded else [r"\N", r"\N"]
             yield "\t".join(line) + "\n"
 
 

@@ -28,11 +28,11 @@ def users(connection: psycopg.Connection, accounts: Iterable[UUID]) -> None:
             copy.write_row((owner, UNBOUNDED))
 
 
-def memories(conninfo: str, accounts: list[UUID], count: int) -> None:
+def memories(conninfo: str, accounts: list[UUID], count: int, *, embedded: bool = True) -> None:
     """Give each of these accounts so many memories, as time would bring them: turn and turn about."""
 
     def load(number: int) -> None:
-        lines = data.rows(accounts[number::workers], count, number)
+        lines = data.rows(accounts[number::workers], count, number, embedded=embedded)
         with psycopg.connect(conninfo, autocommit=True) as connection:
             for batch in _batches(lines, _BATCH):
                 with connection.cursor().copy(f"copy memstore.memories ({data.COLUMNS}) from stdin") as copy:

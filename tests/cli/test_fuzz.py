@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,11 @@ from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from memstore.cli.interface import app
+from tests.databases import LONG, SEEDS
 from tests.sql.support import SECRET, SYSTEM, account_of, insert, rows, steward_of
 from tests.sql.texts import TEXTS
 
-RUNS = 4_000 if os.environ.get("MEMSTORE_LONG") else 150
+RUNS = 4_000 if LONG else 150
 
 # What takes another database, starts a program, or has nothing to go wrong.
 LEFT_OUT = {"migrate", "psql", "demo", "serve", "web"}
@@ -110,9 +110,9 @@ STREAMS = [
 class Fuzz:
     """Draws command lines, and judges what comes of them."""
 
-    def __init__(self, db: psycopg.Connection, url: str, folder: Path) -> None:
+    def __init__(self, db: psycopg.Connection, url: str, folder: Path, seed: int) -> None:
         self.db, self.url, self.folder = db, url, folder
-        self.random = random.Random(5)
+        self.random = random.Random(5 + seed)
         self.refresh()
 
     def refresh(self) -> None:
@@ -207,11 +207,12 @@ class Fuzz:
 
 @pytest.mark.long
 @pytest.mark.usefixtures("unlogged")
+@pytest.mark.parametrize("seed", SEEDS)
 def test_every_parameter(
-    db: psycopg.Connection, db_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    db: psycopg.Connection, db_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setenv("PGOPTIONS", "-c statement_timeout=10s")
-    fuzz = Fuzz(db, db_url, tmp_path)
+    fuzz = Fuzz(db, db_url, tmp_path, seed)
     assert len(COMMANDS) >= 20
     faults: dict[str, str] = {}
     codes = dict.fromkeys((0, 1, 2), 0)

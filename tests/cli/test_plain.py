@@ -17,8 +17,9 @@ from memstore.cli.application import SHARED
 from memstore.cli.commands import memories
 from memstore.cli.parameters import Argument
 from tests.cli.running import COMMAND, PRIVATE, Run, complaints, remember
+from tests.databases import LONG, SEEDS
 
-RUNS = 3_000 if os.environ.get("MEMSTORE_LONG") else 600
+RUNS = 3_000 if LONG else 600
 
 VALUES = ["user", "x y", "", "-", "3", "0", "007", "-1", "1_0", "٣", "9" * 12, "--", "--json", "é", "a=b"]
 TEXTS = ["Install the deps.", "", "-", "x", "recall", "--", "-v is loud", "--all", "é\nx", "=", "a=b"]
@@ -50,7 +51,8 @@ def command_line(chance: random.Random) -> list[str]:
     return [*before, command.name, *(word for group in rest for word in group)]
 
 
-def test_plain_lines_are_read_as_typer_reads_them(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("seed", SEEDS)
+def test_plain_lines_are_read_as_typer_reads_them(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     seen: list[Any] = []
 
     def note(command: Any, before: Any, mine: Any, arguments: Any) -> None:
@@ -59,7 +61,7 @@ def test_plain_lines_are_read_as_typer_reads_them(monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(plain, "run_command", note)
     monkeypatch.setattr(interface, "run_command", note)
-    chance, read = random.Random(7), 0
+    chance, read = random.Random(7 + seed), 0
     for _ in range(RUNS):
         line = command_line(chance)
         seen.clear()

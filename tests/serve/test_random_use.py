@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import random
 from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID, uuid4
 
 import pytest
 
+from tests.databases import LONG, SEEDS
 from tests.serve.sites import SCOPES, Site
 from tests.sql.support import rows
 
-STEPS = 3_000 if os.environ.get("MEMSTORE_LONG") else 250
+STEPS = 3_000 if LONG else 250
 EVIDENCE = [{"kind": "url", "ref": "r", "digest": "d"}]
 FIELDS = [("evidence_kind", "url"), ("evidence_ref", "r"), ("evidence_digest", "d")]
 
@@ -29,9 +29,8 @@ class Person:
 
 
 @pytest.mark.long
-def test_random_use(site: Site) -> None:
-    seed = random.randrange(10**9)
-    print(f"seed {seed}")
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_use(site: Site, seed: int) -> None:
     people = [Person(site, number) for number in range(4)]
     ids = [str(uuid4())]
     claims = [str(uuid4())]

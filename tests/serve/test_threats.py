@@ -74,6 +74,24 @@ class TestWhoIsMeant:
         assert site.get("/memories", login).status == 401
         assert site.rpc("tools/list", token=login).status == 401
 
+    @pytest.mark.parametrize(
+        ("sent", "code", "id"),
+        [
+            (f'{{"jsonrpc": "2.0", "id": 7, "params": {{"query": "{SECRET}"}}}}', -32600, 7),
+            (f'{{"jsonrpc": "2.0", "id": "a", "method": ["{SECRET}"]}}', -32600, "a"),
+            (f'{{"jsonrpc": "2.0", "id": {{"{SECRET}": 1}}, "method": "ping"}}', -32600, None),
+            (f'["{SECRET}"]', -32600, None),
+            (f'"{SECRET}', -32700, None),
+        ],
+    )
+    def test_no_text_of_what_is_no_message(
+        self, site: Site, token: str, sent: str, code: int, id: int | str | None
+    ) -> None:
+        headers = {"Accept": ACCEPT, "Content_Type": "application/json", "Authorization": f"Bearer {token}"}
+        answer = site.request("POST", "/mcp", sent, **headers)
+        assert (answer.status, answer.json["error"]["code"], answer.json["id"]) == (400, code, id)
+        assert SECRET not in answer.text
+
     def test_no_tool_names_an_account(self, site: Site, token: str) -> None:
         other = site.account("other")
         listed = site.rpc("tools/list", token=token).json["result"]["tools"]

@@ -44,11 +44,15 @@ def synthesise(conninfo: str, name: str) -> None:
                 connection.execute(rows.read_bytes())
 
 
-# Accounts, chains, merges, deletions, claims with records, an erased account, and ceilings that are reached.
+# Accounts, chains, merges, deletions, scopes, claims with records, items, tokens, an erased one, full ones.
+# A statement is left out where a function of it isn't there: delete_scope came with the arguments.
 _CALLS = """
 select memstore.create_user(external_ref => ref) from unnest('{a,b,s,gone}'::text[]) ref;
 select memstore.set_steward(memstore.find_user('s'), true);
-select memstore.create_token(memstore.find_user('a'), 'laptop');
+select memstore.create_token(memstore.find_user(ref), 'laptop', scopes => '{recall,forget}')
+from unnest('{a,b,gone}'::text[]) ref;
+select memstore.create_login(memstore.find_user('a'));
+select memstore.revoke_token(memstore.find_user('b'), id) from memstore.list_tokens(memstore.find_user('b'));
 select memstore.register_embedding_model('registered', 3), memstore.configure(maximum_attached => 7);
 create function pg_temp.account(ref text) returns uuid language sql as 'select memstore.find_user(ref)';
 create function pg_temp.memory(n integer) returns uuid language sql as $$
@@ -65,6 +69,11 @@ select memstore.supersede_memory(pg_temp.account('a'), pg_temp.memory(14), 'x', 
 select memstore.supersede_memory(pg_temp.account('a'), pg_temp.memory(15), 'y');
 select memstore.delete_memory(pg_temp.account('a'), pg_temp.memory(15));
 select memstore.insert_memory(pg_temp.account('b'), 'nur hier', 'learned', 'task-1', language => 'german');
+select memstore.delete_scope(pg_temp.account('b'), 'project:y'), memstore.insert_memory(
+  pg_temp.account('b'), 'scoped', scope => 'project:x',
+  metadata => '{"k": [1, "%"]}', id => pg_temp.memory(30));
+select memstore.delete_scope(pg_temp.account('b'), 'project:y'), memstore.supersede_memory(
+  pg_temp.account('b'), pg_temp.memory(30), 'scoped again', metadata => '{"k": 1e-7}');
 select memstore.insert_memory(
   pg_temp.account(o.owner), 'claim ' || n, 'system', slug => 'sys:x', tier => 'glass', as_of => '2026-01-02',
   admission => 'candidate', evidence_refs => '[{"kind": "url", "ref": "r", "digest": "d"}]',
@@ -92,6 +101,8 @@ select memstore.put_items(pg_temp.account(ref), jsonb_build_array(
 from unnest('{s,b,gone}'::text[]) ref;
 select memstore.put_items(
   pg_temp.account('s'), '[{"namespace": ["kept"], "key": "gone", "value": null}]');
+select memstore.import_items(pg_temp.account('s'), '[{"namespace": ["kept"], "key": "past", "value": {},
+  "ttl_seconds": 1, "expires_at": "2026-01-02T03:04:05Z"}]');
 select memstore.set_maximum_items(pg_temp.account('b'), 1);
 select memstore.delete_user(pg_temp.account('gone'));
 select memstore.set_maximum_live_memories(id, live_memories) from memstore.users where external_ref < 'c';

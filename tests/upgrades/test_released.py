@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from memstore import schema
-from tests.databases import WAYS, dump, empty_database, skip_without
+from tests.databases import WAYS, dump, empty_database, psql_install, skip_without, yoyo
 from tests.upgrades.released import NO_HISTORY, RELEASES, Release, run_python
 from tests.upgrades.stores import MIGRATIONS, apply_up_to, broken, content, fill, without_what_came_later
 
@@ -120,6 +120,55 @@ def test_its_store_is_upgraded(way: str, release: Release, database: str, fresh:
     assert dump(database) == fresh
     assert without_what_came_later(content(database), before) == {k: v for k, v in before.items() if v}
     assert broken(database) == []
+
+
+def test_the_way_back(release: Release, code: Path, database: str, role: str, fresh: str) -> None:
+    """As the guide has it: what it had is as it was, and what came with a later version is gone."""
+    before, read = content(database), dump(database)
+    schema.migrate(database)
+    with psycopg.connect(database, autocommit=True) as connection:
+        for statement in LATER:
+            connection.execute(statement.encode())
+    for name in reversed(later(release)):
+        yoyo(database, "rollback", "--revision", name)
+    psql_install(database, code / "sql" / "install.sql")
+    assert dump(database) == read
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("select memstore.delete_user(memstore.find_user('later'))")
+    assert content(database) == before
+    assert isinstance(said := used(code, database, role), dict), said
+    schema.migrate(database)
+    assert dump(database) == fresh
+    assert broken(database) == []
+
+
+LATER = (
+    "select memstore.create_user(external_ref => 'later')",
+    "select memstore.insert_memory(memstore.find_user('later'), 'x', scope => 'y', metadata => '{\"z\": 1}')",
+    "select memstore.put_items("
+    'memstore.find_user(\'later\'), \'[{"namespace": ["a"], "key": "b", "value": {}, "ttl_seconds": 9}]\')',
+    "select memstore.create_token(memstore.find_user('later'), 'laptop')",
+)
+"""What an account has of every kind."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_bound_role_goes_on(way: str, database: str, role: str) -> None:
+    with psycopg.connect(database, autocommit=True) as owner, psycopg.connect(database) as bound:
+        if owner.execute("select to_regproc('memstore.bind_role')").fetchone() == (None,):
+            pytest.skip("roles were not bound then")
+        owner.execute("select memstore.bind_role(%s, memstore.find_user('a'))", [role])
+        bound.autocommit = True
+        bound.execute(f"set role {role}".encode())
+        listed = "select id, body from memstore.my_list_memories()"
+        before = bound.execute(listed.encode()).fetchall()
+        assert before
+        WAYS[way](database)
+        assert bound.execute(listed.encode()).fetchall() == before
+        assert bound.execute("select note from memstore.my_recall('Straße')").fetchone()
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            bound.execute("select from memstore.list_memories(memstore.find_user('b'))")
+        owner.execute("select memstore.unbind_role(%s)", [role])
 
 
 @pytest.mark.parametrize("way", WAYS)

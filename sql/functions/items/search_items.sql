@@ -56,7 +56,7 @@ Returns
   item, and score, NULL where it has none; best first, then the last put, then by id
 Errors
   actor_unknown
-  argument_invalid  filter, page_size or skip is not of this form
+  argument_invalid  namespace, filter, page_size or skip is not of this form
 */
 declare
   v_query text := nullif(memstore.trim_text(search_items.query), '');
@@ -66,6 +66,9 @@ begin
   perform memstore.require_actor(search_items.actor);
   if coalesce(search_items.page_size, 10) not between 1 and 10000 then
     perform memstore.refuse_argument('page_size', '1 to 10000');
+  end if;
+  if array_ndims(search_items.namespace) > 1 or array_lower(search_items.namespace, 1) <> 1 then
+    perform memstore.refuse_argument('namespace', 'one list of labels, which begins at 1');
   end if;
   if search_items.skip < 0 then
     perform memstore.refuse_argument('skip', '0 or more');

@@ -10,9 +10,8 @@ declare
   v_function record;
 begin
   for v_function in
-    select p.oid::regprocedure as signature, upper(left(f.summary, 1)) || substr(f.summary, 2) as comment
+    select f.oid::regprocedure as signature, upper(left(f.summary, 1)) || substr(f.summary, 2) as comment
     from memstore.pages f
-    join pg_proc p on p.proname = f.name and p.pronamespace = 'memstore'::regnamespace
   loop
     execute format('comment on function %s is %L', v_function.signature, v_function.comment);
   end loop;

@@ -382,7 +382,7 @@ fd26e81c2bf2b42ea900be389be63a04 function chains_of(uuid[])
 21c224062ba193cb165ec03bffe99c6a function close_openings(text,boolean)
 1b33b444fc3cc7d541832d673ef39e0e function code_is_loaded(text,jsonb)
 fa3e6748564ca3af5aed5a59b36a608b function compile_columns()
-7615a208a33904800a71770a0a3aec5f function compile_comments()
+8d1e2b2acc6cd483e5d5cdf69a5e2dd4 function compile_comments()
 f91560cce9ecd97fdaa869efc6351fff function compile_embedding_is_usable()
 2ebbaa2907ce15e3e48eca96b663f489 function compile_item_similarities()
 ac521f00d95bcb596a4a40e36f695fa5 function compile_own_api()
@@ -609,7 +609,7 @@ f7f7adcf0878141915583509d1c8542d function revoke_public()
 df796316ae34b3c43899e2e0aaa44c82 function score_indexed_memories(uuid,text,text[],bigint[],text[],jsonb[],boolean,boolean)
 15849f02bc6d7013d6e4b8644fb1ac2c function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
 a352f85c867cb886de8f4ca9ccc841d0 function score_memories(uuid,text,real[],text,text[],bigint[],text[],jsonb[],boolean,boolean)
-3d63b79e59eac890036fc327cc105c47 function search_items(uuid,text[],text,jsonb,real[],text,integer,integer)
+a53d3d760bf6e6ee84bcb26e38e87ef1 function search_items(uuid,text[],text,jsonb,real[],text,integer,integer)
 44760dad91ee33c8cd74a061dc2c40a2 function search_memories(uuid,text,text,boolean,integer,uuid,text[],jsonb)
 180266509ffed068bb88ee5a9e4ce263 function set_embedding(uuid,uuid,real[],text)
 8a96946e2a3dae4fcf5e60a86a94195a function set_maximum_items(uuid,integer)
@@ -788,7 +788,7 @@ e3b0c44298fc1c149afbf4c8996fb924 type memstore.memory
 b4cf6172d99e76a651b9cf743e3947d5 view api_scopes
 9082a078f8854b00e4dfa8d8d61b084e view bundles
 3e47a06a20d17fb75d9bc1cb6c920979 view memory_columns
-04a2df50d72e21630a726ec9219a276e view pages
+00eb4cb1e349b804dd6cde23a2fa0132 view pages
 417a3a6d6f7f0240eb2525d95b494363 view refusals
 80a3737499b6e186657273685ba37f0e view rules
 ',

@@ -183,6 +183,9 @@ class TestRanking:
                 keys(store, holder, page_size=size)
         with refused("argument_invalid", "skip"):
             keys(store, holder, skip=-1)
+        for labels in ("{{a,b},{c,d}}", "{{a}}", "[2:3]={a,b}"):
+            with refused("argument_invalid", "namespace"):
+                value(store, "select count(*) from memstore.search_items(%s, %s)", holder, labels)
 
     def test_each_in_its_language(self, store: psycopg.Connection, holder: UUID) -> None:
         put(store, holder, item("a", "de", {"text": "Die Häuser"}, language="german"))

@@ -77,3 +77,17 @@ def test_a_word(db: psycopg.Connection) -> None:
 def test_nothing_to_say(topic: str, db: psycopg.Connection) -> None:
     with refused("argument_invalid", "topic"):
         help_lines(db, topic)
+
+
+def test_a_comment_is_the_functions_own(db: psycopg.Connection) -> None:
+    """Beside one of an earlier version, which an upgrade drops once nothing depends on it."""
+    comments = (
+        "select oidvectortypes(proargtypes), obj_description(oid) from pg_proc where proname = 'grant_api'"
+    )
+    before = rows(db, comments)
+    db.execute(
+        "create function memstore.grant_api(text) returns void language sql"
+        " as $$/*\ngrant_api: does something else.\n*/$$"
+    )
+    db.execute("select memstore.compile_comments()")
+    assert sorted(rows(db, comments)) == sorted([*before, ("text", "Does something else.")])
