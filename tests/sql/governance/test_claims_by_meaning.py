@@ -377,3 +377,14 @@ def test_the_bound_leaves_none_of_the_nearest_out(large: str, pgvector: bool) ->
         db.execute("delete from memstore.claim_signs")
         db.execute("insert into memstore.claim_signs select * from moved order by signs")
         assert rows(db, found, reader) == before
+
+
+@pytest.mark.parametrize("pgvector", [False, True])
+def test_what_is_as_far_as_the_bound_is_among_the_nearest(large: str, pgvector: bool) -> None:
+    """All are as far as any can be."""
+    with psycopg.connect(large, autocommit=True) as db, db.transaction(force_rollback=True):
+        if pgvector:
+            add_pgvector(db)
+        db.execute(f"update memstore.claim_signs set signs = ~ memstore.sign_bits({TURN})")
+        nearest = f"select count(*) from memstore.nearest_claims({TURN}, 'model', {NEAREST})"
+        assert value(db, nearest) == NEAREST
