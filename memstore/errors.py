@@ -216,7 +216,8 @@ DATABASE_ERROR: Final = "database_error"
 # No connection, or one that the server ended: by a shutdown, or by a timeout between statements.
 _UNREACHABLE: Final = ("08", "28", "3D", "53300", "57P", "25P03", "25P04")
 _DENIED: Final = (
-    "The owner grants the API with grant_api. A role that bind_role bound has the my_ functions alone, which"
+    "What an operator does is for the schema's owner alone; to other roles the owner grants the API with"
+    " grant_api. A role that bind_role bound has the my_ functions alone, which"
     " a store calls with bound=True; it can't create, find or erase accounts."
 )
 _PASSED_ON: Final = ("25", "40", "55P03", "57014")

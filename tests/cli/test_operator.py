@@ -203,6 +203,7 @@ def test_demo_runs_what_it_shows_and_erases_it(run: Run, db: Db) -> None:
     assert "    [From memory: user, just now] I use pnpm, not npm.\n" in shown
     steps = documents(run("demo", "--json"))
     assert all(step["sql"] and step["rows"] for step in steps)
+    assert [step["rows"][0]["dropped"] for step in steps if "--max 1" in step["command"]] == [1]
     assert steps[-1]["rows"] == [{"memories_erased": 3}]
     assert db.execute("select body from memstore.memories").fetchall() == [("mine",)]
     assert db.execute("select external_ref from memstore.users").fetchall() == [("default",)]

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from memstore.cli.session import Session
 
 
+_MORE_PACKAGES = "memstore install needs more packages: pip install 'pg-memstore[mcp]'"
+
 COMMANDS: dict[str, Command] = {}
 command: Registers = commands_of(COMMANDS)
 
@@ -44,12 +46,17 @@ def install(
     keep it in ~/.pgpass, or set MEMSTORE_DATABASE_URL where the client is started. Files of a project name
     the command without its path, so that they hold on every machine.
     """
+    from importlib.util import find_spec
+
     from memstore.cli.clients import CLIENTS
     from memstore.cli.editing import Unreadable
     from memstore.cli.installing import Installation
 
     if client not in CLIENTS:
         raise UsageError(f"there is no client {client}; there are {', '.join(CLIENTS)}")
+    if not uninstall and find_spec("mcp") is None:  # what is written would start a server that can't run
+        complain(_MORE_PACKAGES)
+        raise Exit(REFUSED)
     program = "memstore" if project else _program()
     entries = CLIENTS[client](Path.cwd() if project else None, program, _options(session, scope))
     try:
@@ -61,7 +68,7 @@ def install(
     except ModuleNotFoundError as error:
         if error.name != "tomlkit":
             raise
-        complain("memstore install codex needs more packages: pip install 'pg-memstore[mcp]'")
+        complain(_MORE_PACKAGES)
         raise Exit(REFUSED) from None
     except Unreadable as error:
         complain(str(error))
