@@ -216,9 +216,9 @@ DATABASE_ERROR: Final = "database_error"
 # No connection, or one that the server ended: by a shutdown, or by a timeout between statements.
 _UNREACHABLE: Final = ("08", "28", "3D", "53300", "57P", "25P03", "25P04")
 _DENIED: Final = (
-    "Functions of the operator are the schema owner's alone; the API the owner grants with grant_api. A role"
-    " that bind_role bound has the my_ functions alone, which a store calls with bound=True; it can't create,"
-    " find or erase accounts."
+    "What an operator does is for the schema's owner alone; to other roles the owner grants the API with"
+    " grant_api. A role that bind_role bound has the my_ functions alone, which"
+    " a store calls with bound=True; it can't create, find or erase accounts."
 )
 _PASSED_ON: Final = ("25", "40", "55P03", "57014")
 
@@ -262,7 +262,7 @@ def translate(error: psycopg.Error | UnicodeError) -> MemstoreError | psycopg.Er
     elif state.startswith("22"):  # PostgreSQL's own sentence may quote the value
         name, kind, message = VALUE_MALFORMED, InvalidValue, "A value doesn't have the form of its type."
     elif state == "42501":
-        name, kind, message, hint = ACCESS_DENIED, AccessDenied, f"{said}.", _DENIED
+        name, kind, hint = ACCESS_DENIED, AccessDenied, _DENIED
     return kind(
         message,
         name=name,

@@ -56,6 +56,12 @@ _STEPS = (
         "select note\nfrom memstore.recall({account}, 'Which branch do deploys run from?');",
     ),
     (
+        "A note is bounded, and the second column says how many memories were left out of it.",
+        "recall --max 1 'Which branch do deploys run from?'",
+        "select note, dropped\nfrom memstore.recall(\n"
+        "  {account}, 'Which branch do deploys run from?', maximum_attached => 1\n);",
+    ),
+    (
         "What was believed before stays on record, until it is forgotten.",
         "history {first}",
         "select body, superseded_at is null as live\nfrom memstore.memory_history({account}, '{first}');",

@@ -114,6 +114,13 @@ def _report_any(error: Exception) -> int:
     raise error
 
 
+def with_hint(said: str, hint: str | None) -> str:
+    """Puts a hint behind a sentence, which PostgreSQL and typer end without a stop."""
+    if not hint:
+        return said
+    return f"{said} {hint}" if said.endswith((".", "?", "!")) else f"{said}. {hint}"
+
+
 def report(error: MemstoreError | psycopg.Error, where: str = "") -> int:
     """Prints a refusal: a line for each broken rule, or one line with a hint.
 
@@ -132,7 +139,7 @@ def report(error: MemstoreError | psycopg.Error, where: str = "") -> int:
             complain(f"{where}{violation.message}")
     elif isinstance(error, MemstoreError) and not broken:
         hint = _HINTS.get(error.name, error.hint)
-        complain(f"{where}{error} {hint}" if hint else f"{where}{error}")
+        complain(f"{where}{with_hint(str(error), hint)}")
     else:
         complain(f"{where}{error}")
     return UNREACHABLE if isinstance(error, StoreUnavailable) else REFUSED

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from memstore.cli import commands
 from memstore.cli.application import SHARED, run_command
-from memstore.cli.errors import INTERRUPTED, USAGE, Exit, UsageError, output_closed, reported
+from memstore.cli.errors import INTERRUPTED, USAGE, Exit, UsageError, output_closed, reported, with_hint
 from memstore.cli.output import complain
 from memstore.cli.parameters import Argument, Command, Parameter
 
@@ -25,7 +25,8 @@ class _Group(TyperGroup):
             with formatter.section(title):
                 formatter.write_dl(
                     [
-                        (name.ljust(width), each.get_short_help_str(formatter.width - width - 6))
+                        # The whole first sentence, which goes on in the next line.
+                        (name.ljust(width), each.get_short_help_str(limit=200))
                         for name, each in shown
                         if each
                     ]
@@ -45,7 +46,7 @@ class _Group(TyperGroup):
                 # An error of typer's in the command line, for which it has no public class.
                 if not hasattr(error, "format_message"):
                     raise
-                complain(_complaint(error))
+                complain(with_hint(_complaint(error), _where_to_look(error)))
                 return USAGE
             return code
 
@@ -71,6 +72,11 @@ def _complaint(error: Any) -> str:
         meant = f"; did you mean {similar}?" if similar else ";"
         return f"There is no such option{meant} put -- before a text that begins with -."
     return str(error.format_message())
+
+
+def _where_to_look(error: Any) -> str | None:
+    context = getattr(error, "ctx", None)
+    return f"See {context.command_path} --help." if context else None
 
 
 app: typer.Typer = typer.Typer(

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import stat
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -412,17 +413,6 @@ def test_what_is_added_to_toml_goes_without_a_trace(text: str) -> None:
     assert again.write() == text
 
 
-@pytest.mark.parametrize("options", [(), ("--project",)])
-def test_a_server_that_would_not_start_is_told(
-    home: Path, monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...]
-) -> None:
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    said = "the server that the client starts needs more packages: pip install 'pg-memstore[mcp]'"
-    assert complaints(invoke("install", "cursor", *options)) == [said]
-    assert complaints(invoke("install", "cursor", *options)) == [said]
-    assert complaints(invoke("install", "cursor", *options, "--uninstall")) == []
-
-
 def test_an_interrupted_write_leaves_the_file(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = put(home, CLIENTS["cursor"])
 
@@ -432,6 +422,28 @@ def test_an_interrupted_write_leaves_the_file(home: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(os, "fsync", fail)
     assert complaints(invoke("install", "cursor", code=1)) == ["No space left on device"]
     assert files(home) == before
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize("options", [[], ["--print"], ["--project"]])
+def test_no_entry_for_a_server_that_cannot_run(home: Path, client: str, options: list[str]) -> None:
+    put(home, CLIENTS[client])
+    invoke("install", client)
+    before = files(home)
+    program = "import sys; sys.modules['mcp'] = None\nfrom memstore.cli import main\nmain()"
+
+    def without_mcp(*line: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", program, "install", client, *line]
+        return subprocess.run(command, capture_output=True, text=True, cwd=home)
+
+    refused = without_mcp(*options)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert (
+        refused.stderr == "memstore: memstore install needs more packages: pip install 'pg-memstore[mcp]'\n"
+    )
+    assert files(home) == before
+    assert without_mcp("--uninstall").returncode == 0
+    assert files(home) != before
 
 
 def test_unreadable_json_is_not_quoted() -> None:

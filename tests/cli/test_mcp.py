@@ -22,6 +22,7 @@ import pytest
 from mcp import ClientSession, MCPError, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 
+from memstore.cli.session import DEFAULT_ACCOUNT
 from memstore.embedders import ready
 from tests.cli.running import COMMAND, PRIVATE, Db, Run, Server, wait_until
 
@@ -683,7 +684,8 @@ async def test_the_configuration_of_the_readme(db_url: str) -> None:
         await session.answer("remember", body="I use pnpm, not npm.")
     with psycopg.connect(db_url) as connection:
         (account,) = connection.execute("select external_ref from memstore.users").fetchall()
-    assert account == ("default",)  # that of the command, so that the agent knows what was remembered by it
+    # The account of the commands: what `memstore remember` wrote, the agent is told.
+    assert account == (DEFAULT_ACCOUNT,)
 
 
 LINES: list[tuple[bytes, int | str | None, int | str]] = [

@@ -124,7 +124,10 @@ def test_an_application_may_verify_its_calls(run: Run, db: Db, db_url: str) -> N
         assert "off\tmigrations\tthis role may not read what is installed\tVerify as the owner." in lines
         assert "ok\tcalls\twrote, recalled and rolled back 1 memory\t" in lines
         for command in ("accounts", "settings"):
-            assert "permission denied" in invoke(command, "--database-url", url, code=1).stderr
+            (said,) = complaints(invoke(command, "--database-url", url, code=1))
+            assert re.match(
+                r"permission denied for \w+ \w+\. What an operator does is for the schema's owner", said
+            )
         change = ("configure", "--account", "newcomer", "maximum_live_memories=1")
         assert "permission denied" in invoke(*change, "--database-url", url, code=1).stderr
         assert db.execute("select count(*) from memstore.users").fetchone() == (0,)
@@ -203,6 +206,7 @@ def test_demo_runs_what_it_shows_and_erases_it(run: Run, db: Db) -> None:
     assert "    [From memory: user, just now] I use pnpm, not npm.\n" in shown
     steps = documents(run("demo", "--json"))
     assert all(step["sql"] and step["rows"] for step in steps)
+    assert [step["rows"][0]["dropped"] for step in steps if "--max 1" in step["command"]] == [1]
     assert steps[-1]["rows"] == [{"memories_erased": 3}]
     assert db.execute("select body from memstore.memories").fetchall() == [("mine",)]
     assert db.execute("select external_ref from memstore.users").fetchall() == [("default",)]

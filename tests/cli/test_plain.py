@@ -206,7 +206,7 @@ HINT = "put -- before a text that begins with -."
 def test_a_text_that_begins_with_a_hyphen(run: Run, line: list[str]) -> None:
     (said,) = complaints(run(*line, code=2))
     assert said.startswith("There is no such option")
-    assert said.endswith(HINT)
+    assert said.endswith(f"{HINT} See memstore {line[0]} --help.")
     assert PRIVATE.replace(" ", "") not in said
     assert ("--source" in said) == (line[1] == "--sourc")
 
@@ -217,7 +217,7 @@ def test_it_is_taken_after_two(run: Run) -> None:
 
 
 def test_other_options_are_named(run: Run) -> None:
-    assert complaints(run("list", "--zzz", code=2)) == ["No such option: --zzz"]
+    assert complaints(run("list", "--zzz", code=2)) == ["No such option: --zzz. See memstore list --help."]
 
 
 # Turns that PostgreSQL can't store.

@@ -27,7 +27,8 @@ def test_all_broken_rules_are_told_and_never_the_body(run: Run) -> None:
     ]
     too_many = "there are too many arguments; a text of several words goes in quotes"
     assert complaints(run("remember", "some", PRIVATE, code=2)) == [too_many]
-    option = "There is no such option; put -- before a text that begins with -."
+    option = "There is no such option; put -- before a text that begins with -. See memstore remember --help."
+    assert complaints(run("remember", code=2)) == ["Missing argument 'TEXT'. See memstore remember --help."]
     assert complaints(run("remember", f"--{PRIVATE}", code=2)) == [option]
     id = remember(run, "one")
     assert "is taken" in run("remember", PRIVATE, "--id", id, code=1).stderr

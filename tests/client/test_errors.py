@@ -163,8 +163,6 @@ def test_access_is_denied_by_name(db: Db, account: UUID) -> None:
         db.execute("set local role memstore_stranger")
         error = refusal(lambda: Store(db).list_memories(account))
     assert (type(error), error.name, error.sqlstate) == (AccessDenied, "access_denied", "42501")
-    assert error.message == "permission denied for schema memstore."
-    assert (error.hint or "").startswith("Functions of the operator are the schema owner's alone; ")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import signal
+import socket
 import subprocess
+import sys
 from pathlib import Path
 from uuid import uuid4
 
@@ -111,6 +113,19 @@ class TestServe:
             process.send_signal(signal.SIGINT)
             process.wait(20)
             process.stdout and process.stdout.close()
+
+    def test_web_that_cannot_start_leaves_no_login(self, db: psycopg.Connection, db_url: str) -> None:
+        without = "import sys; sys.modules['jinja2'] = None\nfrom memstore.cli import main\nmain()"
+        line = [sys.executable, "-c", without, "web", "--database-url", db_url, "--account", "me"]
+        ended = subprocess.run(line, capture_output=True, text=True)
+        assert (ended.returncode, ended.stdout) == (1, "")
+        assert "pip install 'pg-memstore[serve]'" in ended.stderr
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = str(taken.getsockname()[1])
+            run = on_database(db_url)
+            (said,) = complaints(run("web", "--no-browser", "--port", port, "--account", "me", code=2))
+            assert said.startswith(f"127.0.0.1:{port} can't be listened at")
+        assert rows(db, "select id from memstore.tokens union all select id from memstore.users") == []
 
     def test_web_for_a_role_of_the_api(self, db: psycopg.Connection, db_url: str) -> None:
         role = f"memstore_web_{uuid4().hex[:8]}"

@@ -1,6 +1,7 @@
 """Commands for memories over HTTP: the server, the pages, and the tokens that reach them."""
 
 import sys
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import timedelta
@@ -46,7 +47,7 @@ def serve(
     Beyond this machine it needs a proxy before it, which has the certificate and waits for slow clients, and
     the URL of that as --public-url. The database's login needs no more than grant_serve gives.
     """
-    _run(session, host, port, public_url, None)
+    _run(session, host, port, public_url)
 
 
 @command("memstore web", "memstore web --account customer-7")
@@ -59,8 +60,7 @@ def web(
 
     It serves the pages on this machine alone, until it is stopped. The link works once.
     """
-    secret = _login(session)
-    _run(session, "127.0.0.1", port, None, (secret, not no_browser))
+    _run(session, "127.0.0.1", port, None, _login, browser=not no_browser)
 
 
 def _login(session: "Session") -> str:
@@ -80,7 +80,13 @@ def _login(session: "Session") -> str:
 
 
 def _run(
-    session: "Session", host: str, port: int, public_url: str | None, login: tuple[str, bool] | None
+    session: "Session",
+    host: str,
+    port: int,
+    public_url: str | None,
+    login: "Callable[[Session], str] | None" = None,
+    *,
+    browser: bool = False,
 ) -> None:
     try:
         from memstore.serve.server import listen
@@ -104,6 +110,7 @@ def _run(
     except OSError as error:
         raise UsageError(f"{host}:{port} can't be listened at: {error.strerror}") from None
     address = Address(host, opened.getsockname()[1], public_url)
+    secret = None if login is None else login(session)  # once nothing is in its way
 
     def make_store() -> AsyncStore | PrivateStore:
         if session.named_url is None:
@@ -114,10 +121,9 @@ def _run(
     with ExitStack() as stack:
 
         def started() -> None:
-            if login is None:
+            if secret is None:
                 session.out.facts({"url": address.url})
             else:
-                secret, browser = login
                 _open(f"{address.url}/login?code={secret}", browser, stack)
             sys.stdout.flush()
 
@@ -135,6 +141,7 @@ def _open(link: str, browser: bool, stack: ExitStack) -> None:
         page.flush()
         if webbrowser.open(f"file://{page.name}"):
             print("Your memories are open in the browser, as long as this runs. Ctrl-C ends it.")
+            print("If no page has come up: --no-browser prints the link.")
             return
     print(link)
 

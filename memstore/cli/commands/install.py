@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from memstore.cli.session import Session
 
 
+_MORE_PACKAGES = "memstore install needs more packages: pip install 'pg-memstore[mcp]'"
+
 COMMANDS: dict[str, Command] = {}
 command: Registers = commands_of(COMMANDS)
 
@@ -52,6 +54,9 @@ def install(
 
     if client not in CLIENTS:
         raise UsageError(f"there is no client {client}; there are {', '.join(CLIENTS)}")
+    if not uninstall and find_spec("mcp") is None:  # what is written would start a server that can't run
+        complain(_MORE_PACKAGES)
+        raise Exit(REFUSED)
     program = "memstore" if project else _program()
     entries = CLIENTS[client](Path.cwd() if project else None, program, _options(session, scope))
     try:
@@ -63,13 +68,11 @@ def install(
     except ModuleNotFoundError as error:
         if error.name != "tomlkit":
             raise
-        complain("memstore install codex needs more packages: pip install 'pg-memstore[mcp]'")
+        complain(_MORE_PACKAGES)
         raise Exit(REFUSED) from None
     except Unreadable as error:
         complain(str(error))
         raise Exit(REFUSED) from None
-    if not uninstall and find_spec("mcp") is None:
-        complain("the server that the client starts needs more packages: pip install 'pg-memstore[mcp]'")
     if session.out.as_json:
         session.out.facts({"client": client, "changed": changed})
         return

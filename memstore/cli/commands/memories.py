@@ -151,7 +151,10 @@ def forget_scope(
     scope: Annotated[str, Argument(metavar="NAME", help="The project, session or agent.")],
     yes: Yes = False,
 ) -> None:
-    """Forget all memories of one scope, live and superseded, for good."""
+    """Forget all memories of one scope, live and superseded, for good.
+
+    A file that memstore export wrote before brings them back: import adds what isn't there.
+    """
     actor = session.existing()
     memories = session.store.iterate_memories(actor, include_superseded=True, scopes=[scope])
     number = sum(memory.scope is not None for memory in memories)
@@ -164,7 +167,8 @@ def forget_scope(
 def erase(session: "Session", yes: Yes = False) -> None:
     """Erase an account, which --account has to name: its memories in every bucket, for good.
 
-    The texts that it wrote on others' claims go too; the records themselves stay.
+    The texts that it wrote on others' claims go too; the records themselves stay. A file that memstore
+    export wrote before brings its memories and items back, but neither its tokens nor its ceilings.
     """
     if not session.account_given:
         raise UsageError("erase needs --account, with the account to erase")
