@@ -22,7 +22,7 @@ from tests.serve import test_agents, test_browser
 from tests.serve import test_threats as threats
 from tests.serve.sites import Site, serving
 from tests.servers import Server
-from tests.sql.support import rows
+from tests.sql.support import SECRET, rows
 
 pytestmark = pytest.mark.long
 
@@ -86,6 +86,11 @@ IN_PYTHON = [
         threats.TestWhoIsMeant.test_a_session_that_was_there_before,
         ("serve/pages.py", "secret = new_secret()",
          "secret = request.cookies.get(self._address.cookie) or new_secret()"),
+    ),
+    case(
+        threats.TestWhoIsMeant.test_no_text_of_what_is_no_message,
+        ("serve/agents.py", " or _unread(body)", ""),
+        sent=f'{{"jsonrpc": "2.0", "id": 7, "params": {{"query": "{SECRET}"}}}}', code=-32600, id=7,
     ),
     # Scopes.
     case(
