@@ -19,7 +19,8 @@ FILES = sorted(
 # Written by the functions of internal/schema that are called compile_….
 COMPILED = re.compile(
     r"\w+_(obey|broken)|to_memory|trimmed|insert_rows?|same_content|content_of|correction_of"
-    r"|embedding_is_usable|(item_)?similarities|score_memories|score_all_memories|score_indexed_memories|my_\w+"
+    r"|embedding_is_usable|(item_)?similarities|score_memories|score_all_memories|score_indexed_memories"
+    r"|nearest_claims|my_\w+"
 )
 
 
