@@ -116,7 +116,7 @@ class AccessDenied(MemstoreError):
 
 
 class SchemaOutdated(MemstoreError):
-    """The database has no memstore schema, or one that this client can't use."""
+    """memstore is not installed in the database, or in a version that this client can't use."""
 
 
 class MigrationRefused(MemstoreError):

@@ -76,66 +76,61 @@ def chain(db: psycopg.Connection, accounts: list[UUID]) -> list[UUID]:
     return claims
 
 
-DELETIONS = pytest.mark.parametrize(
-    ("statement", "named"),
-    [(DELETE, True), (DELETE_HISTORY, True), (ERASE, False)],
+@pytest.fixture(
+    params=[(DELETE, True), (DELETE_HISTORY, True), (ERASE, False)],
     ids=["delete_memory", "delete_history", "delete_user"],
 )
+def deletion(
+    request: pytest.FixtureRequest, accounts: list[UUID], chain: list[UUID]
+) -> tuple[list[Any], str]:
+    """A call of the second account about its claim, and how it locks the account."""
+    statement, named = request.param
+    return [statement, accounts[1], *chain[1:2][:named]], "no key update" if named else "update"
 
 
-@DELETIONS
 def test_a_deletion_locks_the_accounts_of_the_chain_before_its_rows(
-    statement: str,
-    named: bool,
+    deletion: tuple[list[Any], str],
     db: psycopg.Connection,
     connect: Connect,
     accounts: list[UUID],
     chain: list[UUID],
 ) -> None:
-    with waits(db, connect, (HOLD_MEMORY, min(chain)), statement, accounts[1], *chain[1:2][:named]):
-        own = "no key update" if named else "update"
-        expected = ["no key update", own, "no key update", "not"]
+    with waits(db, connect, (HOLD_MEMORY, min(chain)), *deletion[0]):
+        expected = ["no key update", deletion[1], "no key update", "not"]
         assert [locked(db, "users", account) for account in accounts] == expected
 
 
-@DELETIONS
 def test_a_deletion_locks_its_neighbours_before_the_counter(
-    statement: str,
-    named: bool,
+    deletion: tuple[list[Any], str],
     db: psycopg.Connection,
     connect: Connect,
     accounts: list[UUID],
     chain: list[UUID],
 ) -> None:
-    with waits(db, connect, (HOLD_COUNTER,), statement, accounts[1], *chain[1:2][:named]):
+    with waits(db, connect, (HOLD_COUNTER,), *deletion[0]):
         assert [locked(db, "memories", claim) for claim in chain] == ["update"] * 3
 
 
-@DELETIONS
 def test_a_deletion_locks_accounts_in_the_order_of_ids(
-    statement: str,
-    named: bool,
+    deletion: tuple[list[Any], str],
     db: psycopg.Connection,
     connect: Connect,
     accounts: list[UUID],
     chain: list[UUID],
 ) -> None:
-    with waits(db, connect, (HOLD_ACCOUNT, accounts[2]), statement, accounts[1], *chain[1:2][:named]):
-        own = "no key update" if named else "update"
-        assert [locked(db, "users", account) for account in accounts[:2]] == ["no key update", own]
+    with waits(db, connect, (HOLD_ACCOUNT, accounts[2]), *deletion[0]):
+        assert [locked(db, "users", account) for account in accounts[:2]] == ["no key update", deletion[1]]
 
 
-@DELETIONS
 def test_a_deletion_locks_rows_in_the_order_of_ids(
-    statement: str,
-    named: bool,
+    deletion: tuple[list[Any], str],
     db: psycopg.Connection,
     connect: Connect,
     accounts: list[UUID],
     chain: list[UUID],
 ) -> None:
     *rest, last = sorted(chain)
-    with waits(db, connect, (HOLD_MEMORY, last), statement, accounts[1], *chain[1:2][:named]):
+    with waits(db, connect, (HOLD_MEMORY, last), *deletion[0]):
         assert [locked(db, "memories", claim) for claim in rest] == ["update"] * 2
 
 
